@@ -143,7 +143,7 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
         sheet.thickness,
         300.0,
     )?;
-    // A corner goes out of the tube of the last search and back, so that each detection begins with a search.
+    // A corner goes out of the bounds of the last search and back, so that each detection begins with a search.
     let mut away = sheet.x.clone();
     away[2] += 10.0 * sheet.thickness;
     contact.detect(&away)?;

@@ -16,7 +16,7 @@ const STEP: f64 = 0.01;
 /// Prints one row for each sheet of n x n vertices.
 pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
     println!(
-        "| vertices | cut edges at | build ms | sampling ms | after the cut ms | share of the build | new handles | iterations, sampled anew |"
+        "| vertices | cut edges at | build ms | sampling ms | after the cut ms | share of the build | new control points | iterations, sampled anew |"
     );
     println!("|---:|---:|---:|---:|---:|---:|---:|---:|");
     for &n in sizes {
@@ -24,13 +24,13 @@ pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
         let (after, touched) = halved(&p.matrix, n)?;
         let on = Cpu::mixed();
         let (build, before) = fastest(|| Ok(skinning().build(whole(&p.matrix, &p.positions), &on)?))?;
-        let handles = before.state::<Controlled>(0).ok_or("no coarse level")?.handles().clone();
+        let control_points = before.state::<Controlled>(0).ok_or("no coarse level")?.control_points().clone();
         let grid = Grid { positions: Some(&p.positions), ..Grid::new(&after) };
-        let (old, nodes) = (handles.order.len(), touched.len());
-        let again = Skinning { cut: Some(Cut { handles, touched }), ..Skinning::default() };
+        let (old, nodes) = (control_points.order.len(), touched.len());
+        let again = Skinning { cut: Some(Cut { control_points, touched }), ..Skinning::default() };
         let (anew, _) = fastest(|| Ok(Skinning::default().coarsen(&grid, None)?))?;
         let (patched, coarse) = fastest(|| Ok(again.coarsen(&grid, None)?))?;
-        let new = coarse.ok_or("no coarse level")?.state.handles().order.len() - old;
+        let new = coarse.ok_or("no coarse level")?.state.control_points().order.len() - old;
         let mut iterations = [0; 2];
         for (k, coarsening) in [again, Skinning::default()].into_iter().enumerate() {
             let recipe = Multigrid { coarsening, ..skinning() };

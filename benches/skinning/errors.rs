@@ -15,7 +15,7 @@ use crate::body::{Body, armadillo};
 
 const FRAMES: usize = 10;
 
-/// The rows of the table: number of handles, coordinates, weights, and ρ of the paper.
+/// The rows of the table: number of control points, coordinates, weights, and ρ of the paper.
 const TESTS: [(usize, Coordinates, Weights, &str); 6] = [
     (100, Coordinates::Affine, Weights::Constant, "0.058"),
     (100, Coordinates::Affine, Weights::Harmonic, "0.019"),
@@ -40,8 +40,8 @@ pub(crate) fn run(height: f64) -> Outcome<()> {
     let a = body.matrix();
     println!("height {height}, {} vertices, {} nonzeros of A\n", body.mesh.positions.len(), a.nnz());
     let mut coarse = Vec::new();
-    for (handles, coordinates, weights, paper) in TESTS {
-        coarse.push((coarsen(&a, &body.mesh.positions, (handles, coordinates, weights))?, paper));
+    for (control_points, coordinates, weights, paper) in TESTS {
+        coarse.push((coarsen(&a, &body.mesh.positions, (control_points, coordinates, weights))?, paper));
     }
     let mut exact = Direct::default().factor(&a)?;
     let mut sweeps = GaussSeidel { sweeps: 3, ..GaussSeidel::default() }.build(&a, &Cpu::new())?;
@@ -63,7 +63,7 @@ pub(crate) fn run(height: f64) -> Outcome<()> {
         }
         body.end(&direction);
     }
-    println!("| handles, unknowns of each, weights | nonzeros | MiB | ms | ρ | ρ in energy | paper |");
+    println!("| control points, unknowns of each, weights | nonzeros | MiB | ms | ρ | ρ in energy | paper |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for (coarse, paper) in &coarse {
         let [two, energy] = coarse.squares.map(|sum| (sum / FRAMES as f64).sqrt());
@@ -75,9 +75,10 @@ pub(crate) fn run(height: f64) -> Outcome<()> {
 fn coarsen(
     a: &Bsr<f64>,
     rest: &[[f64; 3]],
-    (handles, coordinates, weights): (usize, Coordinates, Weights),
+    (control_points, coordinates, weights): (usize, Coordinates, Weights),
 ) -> Outcome<Coarse> {
-    let coarsening = Skinning { handles: vec![handles], coordinates, weights, ..Skinning::default() };
+    let coarsening =
+        Skinning { control_points: vec![control_points], coordinates, weights, ..Skinning::default() };
     let recipe = Multigrid { coarse_size: 0, ..Multigrid::of(coarsening) };
     let system = System { positions: Some(rest), ..System::from(a) };
     let mut m = recipe.build(system, &Cpu::new())?;
@@ -88,7 +89,7 @@ fn coarsen(
     let bytes = p.bytes() + ac.bytes();
     let unknowns = p.block().1;
     let cells = format!(
-        "| {handles}, {unknowns}, {weights:?} | {} | {:.1} | {ms:.1} |",
+        "| {control_points}, {unknowns}, {weights:?} | {} | {:.1} | {ms:.1} |",
         ac.nnz(),
         bytes as f64 / f64::from(1 << 20)
     );

@@ -9,7 +9,7 @@ use coarsen::skinning::Skinning;
 use crate::Outcome;
 use crate::body::{Body, armadillo};
 
-/// For each size: the number of cubes along the longest side; the numbers of handles in the paper, from fine
+/// For each size: the number of cubes along the longest side; the numbers of control points in the paper, from fine
 /// to coarse; and the ms per frame in the paper (RTX 2080).
 const SIZES: [(usize, &[usize], f64); 6] = [
     (21, &[10], 3.3),
@@ -24,8 +24,8 @@ const SIZES: [(usize, &[usize], f64); 6] = [
 /// longest side.
 pub(crate) fn settings(most: usize) -> Outcome<()> {
     let base = skinning();
-    let handles = |nodes_per_handle: usize, handles_per_handle: usize| Multigrid {
-        coarsening: Skinning { nodes_per_handle, handles_per_handle, ..Skinning::default() },
+    let control_points = |nodes_per_control_point: usize, coarsening_ratio: usize| Multigrid {
+        coarsening: Skinning { nodes_per_control_point, coarsening_ratio, ..Skinning::default() },
         ..base.clone()
     };
     let gauss_seidel = |counts: &[usize]| {
@@ -42,9 +42,9 @@ pub(crate) fn settings(most: usize) -> Outcome<()> {
         ("W-cycle", w.clone().smoothed_by(one.clone())),
         ("3 sweeps on coarse levels", base.clone().smoothed_by(coarse.clone())),
         ("W-cycle, 3 sweeps on coarse levels", w.smoothed_by(coarse)),
-        ("40 nodes a handle", handles(40, 8).smoothed_by(one.clone())),
-        ("4 handles a handle", handles(80, 4).smoothed_by(one.clone())),
-        ("16 handles a handle", handles(80, 16).smoothed_by(one)),
+        ("40 nodes a control point", control_points(40, 8).smoothed_by(one.clone())),
+        ("4 control points a control point", control_points(80, 4).smoothed_by(one.clone())),
+        ("16 control points a control point", control_points(80, 16).smoothed_by(one)),
         ("2 sweeps", base.clone().smoothed_by(two)),
         ("3 symmetric sweeps", base.smoothed_by(gauss_seidel(&[6]))),
     ];
@@ -81,17 +81,17 @@ pub(crate) fn settings(most: usize) -> Outcome<()> {
 }
 
 pub(crate) fn run() -> Outcome<()> {
-    println!("| vertices | elements | handles | bytes | iterations | setup s | frame ms | paper ms |");
+    println!("| vertices | elements | control points | bytes | iterations | setup s | frame ms | paper ms |");
     println!("|---:|---:|---|---:|---:|---:|---:|---:|");
     let mut points = Vec::new();
     for (cells, paper, paper_ms) in SIZES {
         let mut body = Body::new(armadillo(Some(cells))?, 500.0)?;
         let a = body.matrix();
-        for (handles, cycle) in [(paper, Cycle::V), (&[], Cycle::V), (&[], Cycle::W)] {
+        for (control_points, cycle) in [(paper, Cycle::V), (&[], Cycle::V), (&[], Cycle::W)] {
             let (nodes, elements) = (body.mesh.positions.len(), body.mesh.tetrahedra.len());
             let rest = body.mesh.positions.clone();
             let system = System { positions: Some(&rest), ..System::from(&a) };
-            let recipe = if handles.is_empty() { skinning() } else { skinning_levels(handles) };
+            let recipe = if control_points.is_empty() { skinning() } else { skinning_levels(control_points) };
             let recipe = Multigrid { cycle, ..recipe };
             let begin = Instant::now();
             let mut m = recipe.build(system, &Cpu::mixed())?;
@@ -108,8 +108,11 @@ pub(crate) fn run() -> Outcome<()> {
                 body.end(&x);
             }
             let frame = 1e3 * begin.elapsed().as_secs_f64() / f64::from(frames);
-            let name =
-                if handles.is_empty() { format!("fitted, {cycle:?}-cycle") } else { format!("{handles:?}") };
+            let name = if control_points.is_empty() {
+                format!("fitted, {cycle:?}-cycle")
+            } else {
+                format!("{control_points:?}")
+            };
             println!(
                 "| {nodes} | {elements} | {name} | {bytes} | {} | {setup:.3} | {frame:.1} | {paper_ms} |",
                 report.iterations
@@ -119,7 +122,7 @@ pub(crate) fn run() -> Outcome<()> {
             }
         }
     }
-    println!("\nslope of bytes against elements, fitted handles: {:.3} (paper 1.012)", slope(&points));
+    println!("\nslope of bytes against elements, fitted control points: {:.3} (paper 1.012)", slope(&points));
     Ok(())
 }
 

@@ -39,7 +39,7 @@ impl Steps {
 /// A row of Table 1: levels from fine to coarse, iterations of a frame, frames per second of the paper.
 struct Row {
     name: &'static str,
-    handles: &'static [usize],
+    control_points: &'static [usize],
     steps: &'static [Steps],
     /// Whether the matrix changes in each iteration, as in Newton's method.
     changes: bool,
@@ -70,17 +70,17 @@ const SHEETS: [(usize, Row); 3] = [
 
 const fn row(
     name: &'static str,
-    handles: &'static [usize],
+    control_points: &'static [usize],
     steps: &'static [Steps],
     iterations: u32,
     paper: f64,
 ) -> Row {
-    Row { name, handles, steps, changes: false, iterations, paper }
+    Row { name, control_points, steps, changes: false, iterations, paper }
 }
 
 pub(crate) fn run() -> Outcome<()> {
     println!(
-        "| body | vertices | elements | handles | matrix | setup s | finest matrix | all levels | gradient | \
+        "| body | vertices | elements | control points | matrix | setup s | finest matrix | all levels | gradient | \
          smoothing | rest of the cycles | frames per second | paper |\n|---|{}",
         "---:|".repeat(12)
     );
@@ -101,7 +101,7 @@ fn at_rest<'a>(a: &'a Bsr<f64>, rest: &'a [[f64; 3]]) -> System<'a, f64> {
 fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
     let (a, rest, on) = (body.matrix(), body.mesh.positions.clone(), Cpu::mixed());
     let steps: Vec<_> = row.steps.iter().map(|steps| steps.smoothing()).collect();
-    let recipe = skinning_levels(row.handles).smoothed_by(PerLevel { steps: steps.clone() });
+    let recipe = skinning_levels(row.control_points).smoothed_by(PerLevel { steps: steps.clone() });
     let begin = Instant::now();
     let mut m = recipe.build(at_rest(&a, &rest), &on)?;
     let setup = begin.elapsed();
@@ -161,7 +161,7 @@ fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
         row.name,
         rest.len(),
         body.elements,
-        row.handles,
+        row.control_points,
         if row.changes { "dynamic" } else { "static" },
         setup.as_secs_f64(),
         ms(finest),

@@ -17,7 +17,7 @@ pub(crate) fn run() -> Outcome<()> {
         let a = body.matrix();
         let rest = body.mesh.positions.clone();
         let system = System { positions: Some(&rest), ..System::from(&a) };
-        // Table 1 of the paper has 50 handles, solved directly, and three symmetric sweeps before and after
+        // Table 1 of the paper has 50 control points, solved directly, and three symmetric sweeps before and after
         // the correction. Six forward and six backward sweeps cost the same.
         let smoothing = Smoothing::GaussSeidel(GaussSeidel { sweeps: 6, ..GaussSeidel::default() });
         let recipe = Multigrid { smoothing, ..skinning_levels(&[50]) };

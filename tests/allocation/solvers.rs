@@ -278,7 +278,7 @@ fn bodies(threads: usize) {
     };
     let scene = || Scene::bar_step(8, [1e5; 2], 1.0 / 30.0).unwrap();
     let mut around = scene();
-    let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
+    let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { min_norm: 1e-9 });
     let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
         ("l-bfgs", Box::new(refreshed(Lbfgs::new(4, jacobi(&mut around)), |d| &mut d.initial))),
         ("gradient", Box::new(refreshed(Gradient::scaled(jacobi(&mut around)), |d| &mut d.inverse))),

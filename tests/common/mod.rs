@@ -152,13 +152,13 @@ fn small_plain() -> Multigrid<PlainAggregation> {
     Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) }
 }
 
-/// Skinning with several levels of handles. The rest positions are invented points of a lattice, because the
+/// Skinning with several levels of control points. The rest positions are invented points of a lattice, because the
 /// invariants hold for any positions.
 pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
     let nodes = a.pattern().rows();
     let at = |i: usize| [i % 7, i / 7 % 7, i / 49].map(|c| c as f64);
     let coarsening = Skinning {
-        handles: vec![nodes.div_ceil(10), nodes.div_ceil(40)],
+        control_points: vec![nodes.div_ceil(10), nodes.div_ceil(40)],
         rest: Some((0..nodes).map(at).collect()),
         ..Skinning::default()
     };

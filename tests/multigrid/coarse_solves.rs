@@ -68,9 +68,9 @@ fn coarse_solves_follow_their_values() {
                 let expected = solved(a, &r);
                 assert!(near(&x, &expected) && near(&y, &expected), "{first} and {at}");
                 assert!(here.to_string().contains(" a factor "), "{here}");
-                let class =
+                let kind =
                     if skew == 0.0 { PreconditionerKind::Symmetric } else { PreconditionerKind::Linear };
-                assert_eq!(here.kind(), class);
+                assert_eq!(here.kind(), kind);
                 if at == first {
                     let factor = Direct::default().factor(a).unwrap().stats().bytes;
                     assert_eq!(parameters.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
@@ -83,12 +83,12 @@ fn coarse_solves_follow_their_values() {
 
 /// The kind of a cycle is the kind of the finest level, whatever the coarser levels are.
 #[test]
-fn the_finest_matrix_decides_the_class() {
+fn the_finest_matrix_decides_the_kind() {
     let parameters = Multigrid { coarse_size: 5, ..tamstorf() };
-    for (skew, class) in [(0.0, PreconditionerKind::Symmetric), (0.1, PreconditionerKind::Linear)] {
+    for (skew, kind) in [(0.0, PreconditionerKind::Symmetric), (0.1, PreconditionerKind::Linear)] {
         let m = parameters.build(&path(60, 0.5, skew, 1.0), &Cpu::new()).unwrap();
         assert!(m.levels() > 2);
-        assert_eq!(m.kind(), class);
+        assert_eq!(m.kind(), kind);
     }
 }
 
@@ -249,7 +249,7 @@ fn bytes_are_those_of_the_parts() {
             seconds += time;
         }
         assert_eq!((lines.len(), mib(products) != mib(0)), (10, true));
-        // The first update allocates the spare memory.
+        // The first update allocates the workspace.
         m.update(system).unwrap();
         assert!(m.bytes() >= all + 8 * m.matrix(1).unwrap().nnz());
     }

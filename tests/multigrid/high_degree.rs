@@ -129,7 +129,7 @@ fn a_high_degree_node_is_its_own_aggregate() {
     assert_eq!(p.pattern().row(n as usize), [own]);
     assert_eq!(p.get(n as usize, own as usize), 1.0);
     let beside = (0..n as usize).filter(|&i| p.get(i, own as usize) != 0.0).count();
-    assert!(beside > 800, "only {beside} rows of P follow a hub with ordinary couplings");
+    assert!(beside > 800, "only {beside} rows of P follow a high-degree node with ordinary couplings");
 }
 
 /// Nodes whose only or strongest couplings are those to the centre are of its aggregate.

@@ -34,39 +34,39 @@ fn rest_positions_are_read_once() {
     m.update(System { positions: Some(&moved), ..System::from(&p.matrix) }).unwrap();
     assert_eq!(m.prolongation(0).unwrap(), &before);
 
-    // A new pair builds coarse matrices anew, with the same handles, from positions that are not rest positions.
-    let handles = m.state::<Controlled>(0).unwrap().handles().clone();
+    // A new pair builds coarse matrices anew, with the same control points, from positions that are not rest positions.
+    let control_points = m.state::<Controlled>(0).unwrap().control_points().clone();
     let mut contact = Contacts::new(p.positions.len(), 3).unwrap();
     contact.assemble(&[Stencil::point_point(0, 99)], &[1e3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).unwrap();
     let touching = System { contact: Some(&contact), ..System::from(&p.matrix) };
     for positions in [Some(&moved[..]), None] {
         m.update(System { positions, ..touching }).unwrap();
         assert_eq!(
-            (m.prolongation(0).unwrap(), m.state::<Controlled>(0).unwrap().handles()),
-            (&before, &handles)
+            (m.prolongation(0).unwrap(), m.state::<Controlled>(0).unwrap().control_points()),
+            (&before, &control_points)
         );
         m.update(System { positions, ..System::from(&p.matrix) }).unwrap();
         assert_eq!(m.prolongation(0).unwrap(), &before);
     }
 }
 
-/// Eight cubes of alternating stiffness, with a contrast of 1000, and handles much smaller than a cube.
+/// Eight cubes of alternating stiffness, with a contrast of 1000, and control points much smaller than a cube.
 #[test]
-fn handles_by_stiffness_suit_heterogeneous_bodies() {
+fn control_points_by_stiffness_suit_heterogeneous_bodies() {
     let hard = |x: [f64; 3]| (0..3).filter(|&k| x[k] > 0.5).count() % 2 == 0;
     let p = softcube(12, 0.3, Material::Linear, &|_, x| if hard(x) { 1e3 } else { 1.0 }).unwrap();
     let [uniform, stiffness] = [Sampling::Uniform, Sampling::Stiffness].map(|sampling| {
-        let coarsening = Skinning { sampling, nodes_per_handle: 30, ..Skinning::default() };
+        let coarsening = Skinning { sampling, nodes_per_control_point: 30, ..Skinning::default() };
         let parameters = Multigrid { coarsening, ..skinning() };
         iterations(&p.matrix, &mut parameters.build(system(&p, &p.matrix), &Cpu::new()).unwrap())
     });
     assert!(5 * stiffness <= 4 * uniform, "{uniform} -> {stiffness}");
 }
 
-/// A sheet is cut to half of its width. Old handles stay, and cycles are as good as with handles sampled
+/// A sheet is cut to half of its width. Old control points stay, and cycles are as good as with control points sampled
 /// anew.
 #[test]
-fn a_cut_needs_few_new_handles() {
+fn a_cut_needs_few_new_control_points() {
     let n = 40;
     let p = cloth(n, 0.01).unwrap();
     let apart = |i: usize, j: usize| (i / n < n / 2) != (j / n < n / 2) && i % n < n / 2 && j % n < n / 2;
@@ -86,15 +86,18 @@ fn a_cut_needs_few_new_handles() {
     assert!(!Pattern::same(cut.pattern(), p.matrix.pattern()));
     let (parameters, on) = (skinning(), Cpu::new());
     let before = parameters.build(system(&p, &p.matrix), &on).unwrap();
-    let handles = before.state::<Controlled>(0).unwrap().handles().clone();
-    let old = handles.order.len();
-    let coarsening = Skinning { cut: Some(Cut { handles, touched }), ..Skinning::default() };
+    let control_points = before.state::<Controlled>(0).unwrap().control_points().clone();
+    let old = control_points.order.len();
+    let coarsening = Skinning { cut: Some(Cut { control_points, touched }), ..Skinning::default() };
     let mut after = Multigrid { coarsening, ..skinning() }.build(system(&p, &cut), &on).unwrap();
-    let now = after.state::<Controlled>(0).unwrap().handles();
+    let now = after.state::<Controlled>(0).unwrap().control_points();
     assert!(now.order.len() <= old + 4, "{old} -> {}", now.order.len());
     let smaller = cloth(n - 1, 0.01).unwrap();
     let coarsening = Skinning {
-        cut: Some(Cut { handles: before.state::<Controlled>(0).unwrap().handles().clone(), touched: vec![] }),
+        cut: Some(Cut {
+            control_points: before.state::<Controlled>(0).unwrap().control_points().clone(),
+            touched: vec![],
+        }),
         ..Skinning::default()
     };
     let refused = Multigrid { coarsening, ..skinning() };
@@ -104,17 +107,17 @@ fn a_cut_needs_few_new_handles() {
     assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
 
     // A new contact keeps the cut.
-    let cut_handles = after.state::<Controlled>(0).unwrap().handles().clone();
+    let cut_control_points = after.state::<Controlled>(0).unwrap().control_points().clone();
     let mut contact = Contacts::new(n * n, 3).unwrap();
     contact.assemble(&[Stencil::point_point(0, (n * n - 1) as u32)], &[1.0; 9]).unwrap();
     after.update(System { contact: Some(&contact), ..system(&p, &cut) }).unwrap();
-    assert_eq!(after.state::<Controlled>(0).unwrap().handles(), &cut_handles);
+    assert_eq!(after.state::<Controlled>(0).unwrap().control_points(), &cut_control_points);
 
     // The cut belongs to its pattern: another pattern is sampled as a whole.
     after.update(system(&p, &p.matrix)).unwrap();
     assert_eq!(
-        after.state::<Controlled>(0).unwrap().handles(),
-        before.state::<Controlled>(0).unwrap().handles()
+        after.state::<Controlled>(0).unwrap().control_points(),
+        before.state::<Controlled>(0).unwrap().control_points()
     );
 }
 
@@ -130,12 +133,15 @@ fn bad_options_of_skinning_are_named() {
         (Skinning { rest: Some(Arc::new([[0.0; 3]; 2])), ..default() }, "rest positions (one per block row)"),
         (Skinning { rest: Some(vec![[f64::NAN; 3]; 64].into()), ..default() }, "rest positions"),
         (Skinning { given: vec![3, 64], ..default() }, "node 64 of Skinning::given does not exist"),
-        (Skinning { handles: vec![4, 20], ..default() }, "Skinning::handles is 20"),
-        (Skinning { handles: vec![20, 20], ..default() }, "Skinning::handles is 20"),
-        (Skinning { handles: vec![20, 0], ..default() }, "Skinning::handles is 0"),
-        (Skinning { handles: vec![20, 2], given: vec![1, 2, 3], ..default() }, "Skinning::handles is 2"),
-        (Skinning { nodes_per_handle: 0, ..default() }, "Skinning::nodes_per_handle is 0"),
-        (Skinning { handles_per_handle: 1, ..default() }, "Skinning::handles_per_handle is 1"),
+        (Skinning { control_points: vec![4, 20], ..default() }, "Skinning::control_points is 20"),
+        (Skinning { control_points: vec![20, 20], ..default() }, "Skinning::control_points is 20"),
+        (Skinning { control_points: vec![20, 0], ..default() }, "Skinning::control_points is 0"),
+        (
+            Skinning { control_points: vec![20, 2], given: vec![1, 2, 3], ..default() },
+            "Skinning::control_points is 2",
+        ),
+        (Skinning { nodes_per_control_point: 0, ..default() }, "Skinning::nodes_per_control_point is 0"),
+        (Skinning { coarsening_ratio: 1, ..default() }, "Skinning::coarsening_ratio is 1"),
     ];
     for (coarsening, text) in cases {
         let error = with(coarsening).build(system(&p, &p.matrix), &on).err().expect(text).to_string();
@@ -143,7 +149,7 @@ fn bad_options_of_skinning_are_named() {
     }
     let four: Vec<_> = (0..8).flat_map(|i| [(i, i, 2.0), (i, i ^ 1, -1.0)]).collect();
     let four = assembly::from_triplets(8, 8, &four).unwrap();
-    let few = with(Skinning { handles: vec![8, 2], ..default() });
+    let few = with(Skinning { control_points: vec![8, 2], ..default() });
     let few = Multigrid { coarse_size: 0, ..few };
     let positions: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i), 0.0, 0.0]).collect();
     let error = few.build(System { positions: Some(&positions), ..System::from(&four) }, &on).err();
@@ -188,7 +194,7 @@ fn components_are_solved_one_by_one() {
     assert_eq!(same, half, "after an error");
 }
 
-/// Contact does not enter the graph of the handles, and its scalar is the mean of its diagonal.
+/// Contact does not enter the graph of the control points, and its scalar is the mean of its diagonal.
 #[test]
 fn contact_of_components_stays_apart() {
     let p = softcube(6, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
@@ -212,8 +218,8 @@ fn contact_of_components_stays_apart() {
     let mut one = parameters.build(System { contact: Some(&means), ..system(&p, &scalar) }, &on).unwrap();
     let fresh = parameters.build(system(&p, &scalar), &on).unwrap();
     assert_eq!(
-        one.state::<Controlled>(0).unwrap().handles(),
-        fresh.state::<Controlled>(0).unwrap().handles()
+        one.state::<Controlled>(0).unwrap().control_points(),
+        fresh.state::<Controlled>(0).unwrap().control_points()
     );
     let r: Vec<f64> = (0..nodes).map(|i| (i as f64).sin()).collect();
     let (mut z, mut expected) = (vec![0.0; 3 * nodes], vec![0.0; nodes]);
@@ -224,7 +230,7 @@ fn contact_of_components_stays_apart() {
     assert!(z.chunks(3).zip(&expected).all(near));
 }
 
-/// Harmonic weights of a straight rope are linear, so a motion of all handles moves no node. The coarse matrix
+/// Harmonic weights of a straight rope are linear, so a motion of all control points moves no node. The coarse matrix
 /// is singular, and the cycle still converges.
 #[test]
 fn a_straight_rope_with_smooth_weights_is_solved() {
@@ -237,14 +243,15 @@ fn a_straight_rope_with_smooth_weights_is_solved() {
     let size = n as usize;
     let a = assembly::from_blocks((size, size), (3, 3), &places, &values).unwrap();
     let rest: Vec<[f64; 3]> = (0..n).map(|i| [0.3, 0.4, 0.5].map(|d| d * f64::from(i))).collect();
-    let coarsening = Skinning { weights: Weights::Harmonic, handles: vec![20, 5], ..Skinning::default() };
+    let coarsening =
+        Skinning { weights: Weights::Harmonic, control_points: vec![20, 5], ..Skinning::default() };
     let parameters = Multigrid { coarse_size: 0, coarsening, ..skinning() };
     let mut m = parameters.build(System { positions: Some(&rest), ..System::from(&a) }, &Cpu::new()).unwrap();
     let found = iterations(&a, &mut m);
     assert!(found <= 20, "{found}");
 }
 
-/// Flat handles have terms on every level. An update that fails on a coarse level, or in the coarsest solve,
+/// Flat control points have terms on every level. An update that fails on a coarse level, or in the coarsest solve,
 /// leaves all matrices with terms; one that succeeds replaces them all.
 #[test]
 fn a_failed_update_leaves_the_matrices_with_terms() {
@@ -252,8 +259,8 @@ fn a_failed_update_leaves_the_matrices_with_terms() {
     let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
     let coarsest = Coarsest::Iterative(JacobiCg::default());
     let flat: Arc<[[f64; 3]]> = p.positions.iter().map(|x| [x[0], 0.0, x[2]]).collect();
-    let with = |handles: &[usize]| Skinning {
-        handles: handles.to_vec(),
+    let with = |control_points: &[usize]| Skinning {
+        control_points: control_points.to_vec(),
         rest: Some(flat.clone()),
         ..Skinning::default()
     };

@@ -59,7 +59,7 @@ fn update_says_so(spec: &str, filtered: bool) {
 }
 
 /// A_c = Pᵀ A P: bit for bit the result of a new plan, and up to round-off the result of two separate
-/// products. The diagonal blocks of floating bodies have a shift.
+/// products. The diagonal blocks of unconstrained bodies have a shift.
 fn assert_triple(coarse: &Bsr<f64>, a: &Bsr<f64>, p: &Prolongation<f64>, what: &str) {
     let p = p.matrix().unwrap();
     let planned = GalerkinPlan::new(a, p).unwrap().build(a, p).unwrap();

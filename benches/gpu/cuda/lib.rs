@@ -86,10 +86,10 @@ fn ended(done: Result<(), i32>) -> i32 {
     done.err().unwrap_or(SUCCESS)
 }
 
-/// Writes the answer to an OpenCL query: its length, and its bytes if there is room.
+/// Writes the answer to an OpenCL query: its length, and its bytes if they fit.
 ///
 /// # Safety
-/// `value` must be null or have room for `size` bytes. `size_needed` must be null or valid.
+/// `value` must be null or hold `size` bytes. `size_needed` must be null or valid.
 unsafe fn answer(bytes: &[u8], size: usize, value: *mut c_void, size_needed: *mut usize) -> i32 {
     // SAFETY: guaranteed by the caller.
     unsafe {
@@ -109,25 +109,25 @@ unsafe fn answer(bytes: &[u8], size: usize, value: *mut c_void, size_needed: *mu
 /// Writes the list of handles 1, 2, ..., `count`.
 ///
 /// # Safety
-/// `list` must be null or have room for `room` handles. `found` must be null or valid.
-unsafe fn numbered(count: usize, room: u32, list: *mut Handle, found: *mut u32) -> i32 {
+/// `list` must be null or hold `capacity` handles. `found` must be null or valid.
+unsafe fn numbered(count: usize, capacity: u32, list: *mut Handle, found: *mut u32) -> i32 {
     // SAFETY: guaranteed by the caller.
     unsafe {
         if !found.is_null() {
             *found = count as u32;
         }
         if !list.is_null() {
-            (0..count.min(room as usize)).for_each(|k| *list.add(k) = ptr::without_provenance_mut(k + 1));
+            (0..count.min(capacity as usize)).for_each(|k| *list.add(k) = ptr::without_provenance_mut(k + 1));
         }
     }
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "system" fn clGetPlatformIDs(room: u32, list: *mut Handle, found: *mut u32) -> i32 {
+unsafe extern "system" fn clGetPlatformIDs(capacity: u32, list: *mut Handle, found: *mut u32) -> i32 {
     match Cuda::get() {
         // SAFETY: the arguments are those of OpenCL.
-        Ok(_) => unsafe { numbered(1, room, list, found) },
+        Ok(_) => unsafe { numbered(1, capacity, list, found) },
         Err(missing) => {
             eprintln!("opencl_on_cuda: {missing}");
             NO_PLATFORM
@@ -151,13 +151,13 @@ unsafe extern "system" fn clGetPlatformInfo(
 unsafe extern "system" fn clGetDeviceIDs(
     _: Handle,
     _: u64,
-    room: u32,
+    capacity: u32,
     list: *mut Handle,
     found: *mut u32,
 ) -> i32 {
     match Cuda::get() {
         // SAFETY: the arguments are those of OpenCL.
-        Ok(cuda) => unsafe { numbered(cuda.devices(), room, list, found) },
+        Ok(cuda) => unsafe { numbered(cuda.devices(), capacity, list, found) },
         Err(_) => NO_DEVICE,
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) 
     }
     let mut stepper = TimeStepper::new(driver);
     stepper.max_iterations = LIMIT;
-    stepper.floor = stepper.tolerance * (nodes as f64).sqrt() * largest;
+    stepper.min_norm = stepper.tolerance * (nodes as f64).sqrt() * largest;
     let start = Instant::now();
     let is_over = move || most.is_some_and(|most| start.elapsed() >= most);
     stepper.watch(most.map(|_| {
@@ -169,7 +169,7 @@ impl Hot {
         let mut z = f.start();
         let mut stepper = TimeStepper::new(Driver::PnMgpcg);
         stepper.max_iterations = LIMIT;
-        stepper.floor = stepper.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
+        stepper.min_norm = stepper.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let start = Instant::now();
         let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
         let report = stepper.minimize_with(f, build, &mut z, Some(&weights), None)?;

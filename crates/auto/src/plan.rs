@@ -49,7 +49,7 @@ impl Plan {
         let values = diagnosis.values.as_ref();
         let sign = values.and_then(sign);
         let symmetric = diagnosis.is_symmetric();
-        let unconstrained = values.is_some_and(|v| v.floating > 0);
+        let unconstrained = values.is_some_and(|v| v.unconstrained > 0);
         let iterates =
             auto.iterate || auto.precond.is_some() || auto.method.is_some_and(|m| m != Method::Direct);
         let no_factor = iterates || sign.is_some() && unconstrained && auto.method != Some(Method::Direct);

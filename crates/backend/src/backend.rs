@@ -42,7 +42,7 @@ pub trait Backend: Clone + Send + 'static {
     /// Returns the name in reports: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 
-    /// Whether the host must wait to read a vector. If so, methods prefer a dense product on the backend to a
+    /// Whether the host must synchronise to read a vector. If so, methods prefer a dense product on the backend to a
     /// solve on the host, and smoothers whose result does not depend on an order of rows.
     fn is_remote(&self) -> bool {
         false
@@ -125,7 +125,7 @@ pub trait Backend: Clone + Send + 'static {
         Ok(None)
     }
 
-    /// Copies a vector to the host and waits for the copy; `host` must have the same length.
+    /// Copies a vector to the host and synchronises; `host` must have the same length.
     ///
     /// # Errors
     /// [`Error::Shape`] for another length, [`Error::Device`] if earlier work on the backend failed.

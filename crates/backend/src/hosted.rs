@@ -9,8 +9,8 @@ use crate::{Backend, Reused, SetupError, Update};
 /// A preconditioner of host vectors, applied to vectors of a backend: it reads r, applies the method and writes
 /// z.
 ///
-/// *Use* for methods that exist only on the host, such as sparse factors. *Not* if the host would wait often
-/// ([`Backend::is_remote`]): each application waits for r. *Cost* two copies of a vector in addition to the
+/// *Use* for methods that exist only on the host, such as sparse factors. *Not* if the host would synchronise often
+/// ([`Backend::is_remote`]): each application synchronises to read r. *Cost* two copies of a vector in addition to the
 /// application, across the bus if the backend is remote, without allocation. *Memory* two host vectors.
 ///
 /// If the backend fails while numbers are read or written, z is filled with NaN, which ends a solve.

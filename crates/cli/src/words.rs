@@ -12,7 +12,7 @@ use coarsen::{AnyError, Error};
 const OPTIONS: [(&str, &str); 10] = [
     ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
     ("for Ruge-Stueben coarsening", "for --precond rs (give --block-size 1)"),
-    ("Skinning::handles", "--skinning-handles"),
+    ("Skinning::control_points", "--skinning-handles"),
     ("AdditiveSchwarz::domain", "--as-domain"),
     ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
     ("take smaller domains, or factors", "take smaller domains, or --as-inner factors"),
@@ -78,7 +78,7 @@ impl Rows for Finding {
             | Self::NegativeDiagonal(rows)
             | Self::Prescribed(rows)
             | Self::OneSidedConstraints(rows)
-            | Self::Floating { rows, .. }
+            | Self::Unconstrained { rows, .. }
             | Self::Fixed(rows)
             | Self::DiagonalOnly(rows)
             | Self::NotDominant { rows, .. }

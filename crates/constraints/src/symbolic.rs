@@ -25,7 +25,7 @@ pub(super) struct Symbolic {
     offsets: Vec<usize>,
     indices: Vec<u32>,
     /// A replaced pattern that is still in use elsewhere.
-    lent: Option<Arc<Pattern>>,
+    in_use: Option<Arc<Pattern>>,
 }
 
 impl Symbolic {
@@ -67,7 +67,7 @@ impl Symbolic {
                 list[end] = j;
                 end += 1;
             };
-            let mut meet = |row: &[u32], list: &mut [u32]| {
+            let mut add_row = |row: &[u32], list: &mut [u32]| {
                 for &j in row {
                     match groups.wide_nodes(j as usize) {
                         Some(nodes) => nodes.iter().for_each(|&k| put(k, list)),
@@ -76,9 +76,9 @@ impl Symbolic {
                 }
             };
             match unit.checked_sub(n) {
-                None => meet(a.row(unit), list),
+                None => add_row(a.row(unit), list),
                 Some(g) => {
-                    groups.nodes(g).iter().for_each(|&k| meet(a.row(k as usize), list));
+                    groups.nodes(g).iter().for_each(|&k| add_row(a.row(k as usize), list));
                     groups.nodes(g).iter().for_each(|&k| put(k, list));
                 }
             }
@@ -114,10 +114,10 @@ impl Symbolic {
 
     /// Keeps the memory of a replaced pattern for reuse once the pattern is not in use elsewhere.
     pub(super) fn retire(&mut self, pattern: Arc<Pattern>) {
-        for old in [self.lent.take(), Some(pattern)].into_iter().flatten() {
+        for old in [self.in_use.take(), Some(pattern)].into_iter().flatten() {
             match Arc::try_unwrap(old) {
                 Ok(old) => (self.offsets, self.indices) = old.into_parts(),
-                Err(lent) => self.lent = Some(lent),
+                Err(in_use) => self.in_use = Some(in_use),
             }
         }
     }

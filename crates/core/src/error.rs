@@ -3,8 +3,8 @@
 use crate::{NotConverged, PreconditionerKind};
 
 /// The property of a preconditioner of this kind, as text of an error message.
-fn needs(class: PreconditionerKind) -> &'static str {
-    match class {
+fn needs(kind: PreconditionerKind) -> &'static str {
+    match kind {
         PreconditionerKind::Symmetric => "symmetric positive definite and fixed",
         PreconditionerKind::Linear => "the same linear map at every application",
         PreconditionerKind::Variable => "a map of vectors",
@@ -194,7 +194,7 @@ mod tests {
 
     /// The advice names only methods that accept the given preconditioner.
     #[test]
-    fn advice_follows_the_class_found() {
+    fn advice_follows_the_kind_found() {
         let refusal = |needed, found| Error::Preconditioner { method: "Cg", needed, found }.to_string();
         let unsymmetric = refusal(PreconditionerKind::Symmetric, PreconditionerKind::Linear);
         assert!(

@@ -31,7 +31,7 @@ pub trait Driver: Send {
     /// Enqueues a copy of the first `bytes` bytes of `from` to the start of `to`.
     fn copy(&mut self, from: &Object, to: &Object, bytes: usize) -> Result<(), Error>;
 
-    /// Reads `host.len()` bytes from offset `start`, after all commands enqueued so far, and waits for them.
+    /// Reads `host.len()` bytes from offset `start`, after all commands enqueued so far, and synchronises.
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
     /// Writes runs of bytes, each at the given offset in the buffer, after all commands enqueued so far.
@@ -44,8 +44,8 @@ pub trait Driver: Send {
         None
     }
 
-    /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and waits
-    /// for the mapping. The bytes are aligned for `f64`. They are unmapped when `with` returns or panics.
+    /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and
+    /// synchronises. The bytes are aligned for `f64`. They are unmapped when `with` returns or panics.
     /// Called only if the device is [`shared`](Device::shared).
     /// If an error is returned, `with` may or may not have been called.
     fn map_buffer(
@@ -79,17 +79,17 @@ pub trait Driver: Send {
     fn flush(&mut self) -> Result<(), Error>;
 
     /// Begins a second queue, beside the queue of the other commands: its commands run after all commands that
-    /// have been enqueued so far, at the same time as later ones. Reads the first `bytes` bytes of `from` there, into the
-    /// memory of `read`, which the driver makes if there is none; does not wait. Each `read` has memory and event of its
-    /// own, so several are under way at once. A read that is under way in the same one ends first, and so does one that
-    /// is dropped.
+    /// have been enqueued so far, at the same time as later ones. Reads the first `bytes` bytes of `from` there, into
+    /// the memory of `read`, which the driver makes if there is none; does not synchronise. Each `read` has memory and
+    /// event of its own, so several are under way at once. A read that is under way in the same one ends first, and so
+    /// does one that is dropped.
     fn begin_read(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error>;
 
     /// Waits for the read that [`begin_read`](Self::begin_read) has begun in `read`, and copies its bytes to `host`, which
     /// has their number. Starts what has been enqueued since.
     fn end_read(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error>;
 
-    /// Writes bytes at an offset of a buffer on the second queue, and waits for them. Commands enqueued later see them,
+    /// Writes bytes at an offset of a buffer on the second queue, and synchronises. Commands enqueued later see them,
     /// and no command that may still run uses the buffer.
     fn write_beside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error>;
 

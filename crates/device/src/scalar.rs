@@ -12,11 +12,11 @@ use crate::slots::CONSTANTS;
 
 /// A scalar in a slot of device memory.
 ///
-/// Arithmetic writes a new slot, without synchronisation: operations are collected, together with the totals of reductions, until a
-/// kernel needs one of the slots, and are then one launch. A number from the host takes a slot when an operation first
-/// needs it there. Slots are reused, so a running recurrence allocates no device memory. Reading a scalar waits for the
-/// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with one synchronisation. After a
-/// failure of the backend every scalar reads as NaN.
+/// Arithmetic writes a new slot, without synchronisation: operations are collected, together with the totals of
+/// reductions, until a kernel needs one of the slots, and are then one launch. A number from the host takes a slot when
+/// an operation first needs it there. Slots are reused, so a running recurrence allocates no device memory. Reading a
+/// scalar synchronises with the device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with
+/// one synchronisation. After a failure of the backend every scalar reads as NaN.
 #[derive(Clone)]
 pub struct DeviceScalar<T: Real>(Arc<Slot<T>>);
 
@@ -100,8 +100,8 @@ impl<T: Real> Scalar for DeviceScalar<T> {
         Self::computed(Operation::Min, &[self, other])
     }
 
-    fn over(&self, den: &Self, floor: &Self) -> Self {
-        Self::computed(Operation::Over, &[self, den, floor])
+    fn over(&self, den: &Self, bound: &Self) -> Self {
+        Self::computed(Operation::Over, &[self, den, bound])
     }
 }
 

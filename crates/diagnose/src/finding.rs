@@ -129,7 +129,7 @@ pub enum Finding {
     /// A is symmetric, and neither positive nor negative semidefinite.
     Indefinite(Witness),
     /// Connected components with vanishing row sums. Constants are in the kernel, so the matrix is singular.
-    Floating {
+    Unconstrained {
         /// The number of such components.
         components: usize,
         /// One row of each of the first few components.
@@ -193,7 +193,7 @@ impl Finding {
             | Self::OneSidedConstraints(_)
             | Self::Unsymmetric { .. }
             | Self::Indefinite(_)
-            | Self::Floating { .. }
+            | Self::Unconstrained { .. }
             | Self::Scale { .. } => Severity::Warning,
             Self::AllNegative
             | Self::NearlySymmetric { .. }
@@ -302,7 +302,7 @@ impl fmt::Display for Finding {
             Self::Indefinite(witness) => {
                 write!(f, "indefinite: {witness}; use MINRES or LDL^T, not CG or Cholesky")
             }
-            Self::Floating { components, rows } => {
+            Self::Unconstrained { components, rows } => {
                 let of = if *components == 1 { "component" } else { "components" };
                 write!(f, "row sums vanish over {components} connected {of} at {rows}: ")?;
                 f.write_str("constants are in the kernel; fix a value, or project the kernel out")

@@ -80,8 +80,8 @@ pub fn diagnose<T: Real>(a: &Bsr<T>) -> Diagnosis {
     findings.extend(facts.findings(a));
     let square = structure.rows == structure.columns && structure.block.0 == structure.block.1;
     let values = (square && facts.tally.not_finite.count == 0).then(|| {
-        let (values, floating) = Values::of(a, &facts, components.as_ref());
-        findings.extend(values.findings(&facts, &floating, structure.rows));
+        let (values, unconstrained) = Values::of(a, &facts, components.as_ref());
+        findings.extend(values.findings(&facts, &unconstrained, structure.rows));
         values
     });
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity()));

@@ -36,7 +36,7 @@ pub struct Values {
     /// an M-matrix.
     pub positive_off_diagonal: f64,
     /// The number of connected components whose row sums all vanish.
-    pub floating: usize,
+    pub unconstrained: usize,
     /// The rows whose diagonal entry exceeds 1e15 times the sum of their other entries and 1e10 times the median of the
     /// other rows, in ascending order: b prescribes their values. Test the residual in the other rows, relative to b
     /// without these rows.
@@ -51,7 +51,7 @@ impl Values {
         let definiteness = Definiteness::of(a, facts, (&symmetry, pair), components);
         let [(least, _), (most, _)] = tally.range;
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let floating = components.map_or(vec![], |c| floating(a, facts, c));
+        let unconstrained = components.map_or(vec![], |c| unconstrained(a, facts, c));
         let values = Self {
             definiteness,
             symmetry,
@@ -64,13 +64,13 @@ impl Values {
             diagonal_range: if most > 0.0 { (least, most) } else { (0.0, 0.0) },
             not_dominant: share(tally.weak.count, a.shape().0),
             positive_off_diagonal: share(tally.same_sign_entries, tally.off),
-            floating: floating.len(),
+            unconstrained: unconstrained.len(),
             prescribed: tally.prescribed(|| facts.rows(a)),
         };
-        (values, floating)
+        (values, unconstrained)
     }
 
-    pub(super) fn findings(&self, facts: &Facts, floating: &[usize], n: usize) -> Vec<Finding> {
+    pub(super) fn findings(&self, facts: &Facts, unconstrained: &[usize], n: usize) -> Vec<Finding> {
         let tally = &facts.tally;
         let mut findings = Vec::from_iter(self.symmetry.finding(tally, facts.tolerance));
         findings.extend(match tally.negative_diagonal.found() {
@@ -81,8 +81,8 @@ impl Values {
         if let Definiteness::Indefinite(witness) = &self.definiteness {
             findings.push(Finding::Indefinite(witness.clone()));
         }
-        if let Some(rows) = Sample::of(floating.iter().copied()) {
-            findings.push(Finding::Floating { components: floating.len(), rows });
+        if let Some(rows) = Sample::of(unconstrained.iter().copied()) {
+            findings.push(Finding::Unconstrained { components: unconstrained.len(), rows });
         }
         let prescribed = Sample::of(self.prescribed.iter().copied()).map(Finding::Prescribed);
         let [(low, least), (high, most)] = tally.range;
@@ -101,7 +101,7 @@ impl Values {
 }
 
 /// The first scalar row of each component that has several nodes and vanishing row sums.
-fn floating<T: Real>(a: &Bsr<T>, facts: &Facts, components: &Classes) -> Vec<usize> {
+fn unconstrained<T: Real>(a: &Bsr<T>, facts: &Facts, components: &Classes) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let (n, vanishing) = (a.shape().0, facts.tally.vanishing);
     if vanishing == 0 || components.count() == 1 {

@@ -64,7 +64,7 @@ impl Dense {
         let mut built = PseudoInverse {
             parameters: *self,
             rank: 0,
-            class: PreconditionerKind::Symmetric,
+            kind: PreconditionerKind::Symmetric,
             symmetric: true,
             inverse: square(n, bytes)?,
             full: square(n, bytes)?,
@@ -93,7 +93,7 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
 pub struct PseudoInverse {
     parameters: Dense,
     rank: usize,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     symmetric: bool,
     /// A⁺ by columns.
     inverse: Vec<f64>,
@@ -181,13 +181,13 @@ impl PseudoInverse {
             self.right.copy_from_slice(&self.left);
             let largest = self.combine(n);
             let negative = self.spectrum.iter().any(|&l| l < -self.parameters.tolerance * largest);
-            self.class = if negative { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
+            self.kind = if negative { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
         } else {
             self.decompositions.singular(parts)?;
             self.spectrum.copy_from_slice(&self.sum);
             self.symmetric = false;
             self.combine(n);
-            self.class = PreconditionerKind::Linear;
+            self.kind = PreconditionerKind::Linear;
         }
         Ok(())
     }
@@ -195,10 +195,10 @@ impl PseudoInverse {
     /// inverse = right · spectrum⁺ · leftᵀ; returns the largest |spectrum|.
     fn combine(&mut self, n: usize) -> f64 {
         let largest = self.spectrum.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let floor = self.parameters.tolerance * largest;
-        self.rank = self.spectrum.iter().filter(|s| s.abs() > floor).count();
+        let bound = self.parameters.tolerance * largest;
+        self.rank = self.spectrum.iter().filter(|s| s.abs() > bound).count();
         for (k, &s) in self.spectrum.iter().enumerate() {
-            let scale = if s.abs() > floor { 1.0 / s } else { 0.0 };
+            let scale = if s.abs() > bound { 1.0 / s } else { 0.0 };
             self.right[k * n..(k + 1) * n].iter_mut().for_each(|v| *v *= scale);
         }
         self.decompositions.multiply(n, &self.right, &self.left, &mut self.inverse);
@@ -225,7 +225,7 @@ impl<V: Real> Preconditioner<Vec<V>> for PseudoInverse {
 
     /// Symmetric if A is symmetric without negative eigenvalues (up to the tolerance); linear otherwise.
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {

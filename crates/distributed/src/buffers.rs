@@ -112,8 +112,8 @@ impl Buffers {
             kept.keep(buffer);
             let mut bytes: usize = kept.buffers.iter().map(Vec::capacity).sum();
             while bytes > BYTES {
-                let spare = kept.long() > kept.reserved;
-                let free = |at: &usize| spare || !kept.fits(&kept.buffers[*at]);
+                let excess = kept.long() > kept.reserved;
+                let free = |at: &usize| excess || !kept.fits(&kept.buffers[*at]);
                 let at = (0..kept.buffers.len()).filter(free).max_by_key(|&at| kept.buffers[at].capacity());
                 let Some(longest) = at else { return };
                 bytes -= kept.buffers.swap_remove(longest).capacity();

@@ -175,8 +175,8 @@ impl<C: Communicator, T: Real> Scalar for DistScalar<C, T> {
         Scalar::min(&self.read(), &other.read()).into()
     }
 
-    fn over(&self, den: &Self, floor: &Self) -> Self {
-        self.read().over(&den.read(), &floor.read()).into()
+    fn over(&self, den: &Self, bound: &Self) -> Self {
+        self.read().over(&den.read(), &bound.read()).into()
     }
 }
 

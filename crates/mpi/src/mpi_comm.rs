@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `send` | `Isend`; the communicator owns the buffer until the message is gone |
 //! | `receive` | `Irecv`, posted at once, so that a large message can come in before the wait |
-//! | `test`, `wait` | `Test`, and a look for faults of other ranks; `test` at most every 50 µs for each message |
+//! | `test`, `wait` | `Test`, and a check for faults of other ranks; `test` at most every 50 µs for each message |
 //! | `fail` | the error, sent to every rank under a tag of its own |
 //!
 //! Collective operations are those of `coarsen-distributed`, built from these messages. Unlike those of MPI they have
@@ -24,7 +24,7 @@ use crate::{MpiError, ffi};
 /// The tag of an error that stops the group. Tags of stages have 16 bits.
 const FAULTS: i32 = 1 << 16;
 
-/// The shortest time between two looks of `test` at the same message. Products ask after every few rows, and a look at
+/// The shortest time between two tests of the same message. Products ask after every few rows, and a test of
 /// sockets takes some 10 µs.
 const BETWEEN: Duration = Duration::from_micros(50);
 
@@ -81,8 +81,8 @@ struct Receive {
     stage: Stage,
     bytes: usize,
     arrived: bool,
-    /// When `test` has last looked, in vain.
-    looked: Option<Instant>,
+    /// When `test` was last called, in vain.
+    tested: Option<Instant>,
     _ranks: Arc<Ranks>,
 }
 
@@ -278,19 +278,19 @@ impl Communicator for MpiComm {
             None => Err(self.0.fault(stage, too_long(bytes))),
         };
         let message = self.0.stop(posted)?;
-        let (arrived, looked, _ranks) = (false, None, self.0.clone());
-        Ok(MpiRequest(Some(Receive { message, from, stage, bytes, arrived, looked, _ranks })))
+        let (arrived, tested, _ranks) = (false, None, self.0.clone());
+        Ok(MpiRequest(Some(Receive { message, from, stage, bytes, arrived, tested, _ranks })))
     }
 
     fn test(&self, request: &mut MpiRequest) -> Result<bool, CommError> {
         let Some(receive) = &mut request.0 else { return Ok(true) };
         self.0.known()?;
-        if receive.arrived || receive.looked.is_some_and(|looked| looked.elapsed() < BETWEEN) {
+        if receive.arrived || receive.tested.is_some_and(|tested| tested.elapsed() < BETWEEN) {
             return Ok(receive.arrived);
         }
         let arrived = self.0.arrived(receive);
         receive.arrived = self.0.stop(arrived)?.is_some();
-        receive.looked = Some(Instant::now());
+        receive.tested = Some(Instant::now());
         Ok(receive.arrived)
     }
 

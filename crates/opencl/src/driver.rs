@@ -143,7 +143,7 @@ impl Driver for OpenClDriver {
         let (global, queue) = (groups * local, self.queue.as_ptr());
         let enqueue = |event| {
             // SAFETY: all arguments are set. Buffers have the lengths passed with them, and the queue retains
-            // them. `event` is null or has room for an event.
+            // them. `event` is null or points to memory for an event.
             unsafe {
                 ffi::clEnqueueNDRangeKernel(
                     queue,

@@ -1,4 +1,4 @@
-//! Events of commands: waits, and times of a record.
+//! Events of commands: synchronisation, and times of profiling.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -47,7 +47,7 @@ impl Event {
         ];
         for (name, time) in names.into_iter().zip(&mut times) {
             let to = ptr::from_mut(time).cast::<c_void>();
-            // SAFETY: the event is alive, and `to` has room for the 8 bytes of a time.
+            // SAFETY: the event is alive, and `to` holds the 8 bytes of a time.
             let status =
                 unsafe { ffi::clGetEventProfilingInfo(self.0, name, size_of::<u64>(), to, ptr::null_mut()) };
             check("clGetEventProfilingInfo", status)?;

@@ -55,7 +55,7 @@ impl SecondQueue {
     /// Lets later commands of this queue wait for all commands that `main` has now.
     fn wait_for(&self, main: &CommandQueue) -> Result<(), Error> {
         let marker = Event::of("clEnqueueMarkerWithWaitList", |event| {
-            // SAFETY: the queue is alive, and `event` has room for an event.
+            // SAFETY: the queue is alive, and `event` points to memory for an event.
             unsafe { ffi::clEnqueueMarkerWithWaitList(main.as_ptr(), 0, ptr::null(), event) }
         })?;
         // SAFETY: queue and event are alive; the call retains the event.
@@ -104,7 +104,7 @@ impl SecondQueue {
         transfer::flush(&self.0)
     }
 
-    /// Writes to a buffer and waits for it.
+    /// Writes to a buffer and synchronises.
     pub(crate) fn write(
         &self,
         record: &mut Record,

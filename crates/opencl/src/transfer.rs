@@ -32,7 +32,7 @@ pub(crate) fn create(
     Ok(Handle::new(unsafe { Mem::from_raw_create_ptr(mem) }))
 }
 
-/// Maps the first bytes of a buffer, after all commands enqueued so far, and waits for it.
+/// Maps the first bytes of a buffer, after all commands enqueued so far, and synchronises.
 pub(crate) fn map(queue: &CommandQueue, buffer: &Mem, flags: u64, bytes: usize) -> Result<*mut u8, Error> {
     let (queue, buffer, mut status) = (queue.as_ptr(), buffer.as_ptr(), 0);
     let (blocking, none) = (ffi::CL_TRUE, ptr::null());
@@ -99,7 +99,7 @@ pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> 
     check("clEnqueueCopyBuffer", status)
 }
 
-/// Reads from a buffer and waits for the data.
+/// Reads from a buffer and synchronises.
 pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u8]) -> Result<(), Error> {
     // SAFETY: the call blocks until `host` is written, and the buffer holds `start + host.len()` bytes.
     let status = unsafe {
@@ -134,7 +134,7 @@ pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> 
     written.and(finish(queue))
 }
 
-/// Enqueues a write, and waits for it if `blocking`. Otherwise `host` must stay alive and unchanged until
+/// Enqueues a write, and synchronises if `blocking`. Otherwise `host` must stay alive and unchanged until
 /// [`finish`] returns. Returns the status.
 pub(crate) fn enqueue_write(
     queue: &CommandQueue,
@@ -145,7 +145,7 @@ pub(crate) fn enqueue_write(
     event: *mut cl_event,
 ) -> i32 {
     // SAFETY: the buffer holds `start + host.len()` bytes. `host` is read before this returns, or lives until
-    // the caller has waited. `event` is null or has room for an event.
+    // the caller has waited. `event` is null or points to memory for an event.
     unsafe {
         ffi::clEnqueueWriteBuffer(
             queue.as_ptr(),

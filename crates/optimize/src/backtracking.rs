@@ -57,9 +57,8 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
         start: &Start<T>,
     ) -> Result<Step<T>, LineSearchFailure> {
         let &Start { value: at0, round_off, slope, first, least, most } = start;
-        let slope_wide = slope.as_f64();
         if slope.is_nan() || slope >= T::zero() {
-            return Err(LineSearchFailure::Ascent { slope: slope_wide });
+            return Err(LineSearchFailure::Ascent { slope: slope.as_f64() });
         }
         let whole = first_trial(first, most)?;
         let mut alpha = whole;

@@ -34,14 +34,14 @@ pub enum Forcing<T> {
     Preconditioned {
         /// τ, in the unit of √(gᵀM⁻¹g). The paper uses the tolerance of Li et al. 2019 for ‖g‖₂, with the
         /// stiffest material.
-        floor: T,
+        min_norm: T,
     },
     /// η = min(1/2, √max(‖g‖₂, τ)), with the inner stop of [`Preconditioned`](Self::Preconditioned). The units of
     /// g enter, so stiff parts determine η. Gast et al. 2015, "Optimization integrator for large time steps";
     /// Wang et al. 2020 (HOT), §5.3.
     Gradient {
         /// τ, in the unit of ‖g‖₂.
-        floor: T,
+        min_norm: T,
     },
 }
 
@@ -89,8 +89,8 @@ enum Hessian {
 }
 
 /// η = min(1/2, √max(`size`, τ)).
-fn forced<T: Real>(size: T, floor: T) -> T {
-    size.max(floor).sqrt().min(T::from_f64(0.5))
+fn forced<T: Real>(size: T, min_norm: T) -> T {
+    size.max(min_norm).sqrt().min(T::from_f64(0.5))
 }
 
 struct Last<T> {
@@ -172,12 +172,12 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         let forced = match self.forcing {
             Forcing::AsGiven => None,
             Forcing::EisenstatWalker => Some((self.eisenstat_walker(g.norm()), false)),
-            Forcing::Preconditioned { floor } => {
+            Forcing::Preconditioned { min_norm } => {
                 fits(m, x)?;
                 let energy = m.apply_dot(g, d).value.read().max(V::Real::from_f64(0.0));
-                Some((forced(energy.sqrt(), floor), true))
+                Some((forced(energy.sqrt(), min_norm), true))
             }
-            Forcing::Gradient { floor } => Some((forced(g.norm(), floor), true)),
+            Forcing::Gradient { min_norm } => Some((forced(g.norm(), min_norm), true)),
         };
         let [p] = vectors(&mut self.p, x)?;
         p.fill(V::Real::from_f64(0.0));

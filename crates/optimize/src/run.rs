@@ -126,12 +126,12 @@ impl<T: Real> DescentState<T> {
         let (number, value, round_off, gradient, evaluations) =
             (self.iterations, self.value, self.round_off, self.norm, self.evaluations);
         let alpha = self.last.as_ref().map_or(T::zero(), |last| last.alpha);
-        let seen = monitor(&Iterate { number, value, round_off, gradient, alpha, evaluations, x, g });
+        let flow = monitor(&Iterate { number, value, round_off, gradient, alpha, evaluations, x, g });
         let asked = criteria.least.min(criteria.stop.max_iterations);
         if self.is_within() && (self.iterations >= asked || self.norm == T::zero()) {
             return Some(DescentOutcome::Converged(Criterion::Gradient));
         }
-        match seen {
+        match flow {
             ControlFlow::Break(Verdict::Converged) => {
                 return Some(DescentOutcome::Converged(Criterion::Monitor));
             }

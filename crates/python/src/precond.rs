@@ -305,9 +305,9 @@ pub(crate) fn builder(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build
         "skinning" => {
             let mut m = skinning();
             cycle(options, &mut m)?;
-            let Skinning { handles, .. } = &mut m.coarsening;
-            options.set("handles", handles)?;
-            if !handles.is_empty() {
+            let Skinning { control_points, .. } = &mut m.coarsening;
+            options.set("handles", control_points)?;
+            if !control_points.is_empty() {
                 m.coarse_size = 0;
             }
             parameters.skinning = m;

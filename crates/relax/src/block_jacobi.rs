@@ -66,7 +66,7 @@ pub struct BlockDiagonal<T, B: Backend> {
     parameters: BlockJacobi,
     on: B,
     pattern: Arc<Pattern>,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     inverses: DenseBlocks<T>,
     d: B::Blocks,
     merged: Merged,
@@ -82,10 +82,10 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
         let a = &*checks::square(&system)?;
         let area = a.block().0.pow(2);
         let mut inverses = DenseBlocks::new(a.block().0, vec![T::zero(); a.pattern().rows() * area])?;
-        let class = self.invert(a, &mut inverses)?;
+        let kind = self.invert(a, &mut inverses)?;
         let d = on.blocks(&inverses)?;
         let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(BlockDiagonal { parameters: *self, on, pattern, class, inverses, d, merged: Merged::default() })
+        Ok(BlockDiagonal { parameters: *self, on, pattern, kind, inverses, d, merged: Merged::default() })
     }
 }
 
@@ -95,7 +95,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {
@@ -118,9 +118,9 @@ impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
                     *method = method.parameters.build_from(system, &method.on)?;
                     return Ok(Reused::Nothing);
                 }
-                let class = method.parameters.invert(a, &mut method.inverses)?;
+                let kind = method.parameters.invert(a, &mut method.inverses)?;
                 B::set_blocks(&mut method.d, &method.inverses)?;
-                method.class = class;
+                method.kind = kind;
                 Ok(Reused::Structure)
             },
         )

@@ -152,7 +152,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     spectrum: Spectrum<T>,
     on_device: Option<DeviceSpectrum<B>>,
     radius: f64,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     /// β and the kind for the prepared matrix.
     next: (f64, PreconditionerKind),
     a: B::Matrix,
@@ -175,7 +175,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         self.fill(a, &mut host)?;
         let margin = 1.0 + 1.0 / self.ratio; // α + β
         let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety).with_margin(margin);
-        let (radius, class) = checks::radius_and_class(self.symmetric, &mut spectrum, a, &host)?;
+        let (radius, kind) = checks::radius_and_kind(self.symmetric, &mut spectrum, a, &host)?;
         let d = on.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
             parameters: *self,
@@ -184,8 +184,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             spectrum,
             on_device: None,
             radius,
-            class,
-            next: (radius, class),
+            kind,
+            next: (radius, kind),
             a: on.matrix(a)?,
             m: on.blocks(&host)?,
             host,
@@ -209,7 +209,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {
@@ -228,7 +228,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 
 impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
@@ -288,12 +288,12 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.parameters.fill(a, &mut self.host)?;
         check_blocks::<T, B::Stored>("the block diagonal", &self.host)?;
-        self.next = checks::radius_and_class(self.parameters.symmetric, &mut self.spectrum, a, &self.host)?;
+        self.next = checks::radius_and_kind(self.parameters.symmetric, &mut self.spectrum, a, &self.host)?;
         Ok(Reused::Structure)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        (self.radius, self.class) = self.next;
+        (self.radius, self.kind) = self.next;
         self.a.set_values(a)?;
         Ok(B::set_blocks(&mut self.m, &self.host)?)
     }

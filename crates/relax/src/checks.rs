@@ -68,19 +68,19 @@ pub(crate) fn has_symmetric_diagonal<T: Real>(a: &Bsr<T>) -> bool {
 }
 
 /// Returns β, a bound of ρ(M A), and the kind of a polynomial in M A: symmetric if A is.
-pub(crate) fn radius_and_class<T: Real>(
+pub(crate) fn radius_and_kind<T: Real>(
     symmetric: bool,
     spectrum: &mut Spectrum<T>,
     a: &Bsr<T>,
     m: &DenseBlocks<T>,
 ) -> Result<(f64, PreconditionerKind), SetupError> {
     let radius = spectrum.bound(a, m)?;
-    let class = if symmetric || self::symmetric(a) {
+    let kind = if symmetric || self::symmetric(a) {
         PreconditionerKind::Symmetric
     } else {
         PreconditionerKind::Linear
     };
-    Ok((radius, class))
+    Ok((radius, kind))
 }
 
 /// Updates a smoother that stores A by its two phases, or builds it again if the block size or the pattern changed.

@@ -281,7 +281,7 @@ struct RowGaussSeidel<T, B: Backend> {
     d: B::Blocks,
     rows: B::Rows,
     inverses: DenseBlocks<T>,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     bytes: usize,
 }
 
@@ -295,7 +295,7 @@ impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
             a: on.matrix(a)?,
             d: on.blocks(&inverses)?,
             rows: on.rows(&on.relaxation_order(a.pattern()))?,
-            class: inverses.kind(),
+            kind: inverses.kind(),
             bytes: stored + size_of_val(inverses.values()),
             inverses,
         })
@@ -305,7 +305,7 @@ impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
 impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
     /// Returns the kind for a symmetric A.
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
@@ -344,7 +344,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.class = self.inverses.kind();
+        self.kind = self.inverses.kind();
         self.a.set_values(a)?;
         Ok(B::set_blocks(&mut self.d, &self.inverses)?)
     }

@@ -63,7 +63,7 @@ impl Jacobi {
                 a.get(row, row)
             }
         };
-        let mut class = PreconditionerKind::Symmetric;
+        let mut kind = PreconditionerKind::Symmetric;
         for row in 0..a.shape().0 {
             let divisor = entry(row);
             if divisor == T::zero() {
@@ -75,11 +75,11 @@ impl Jacobi {
                 return Err(Error::Range { what: "the inverted diagonal", value, storage: V::NAME }.into());
             }
             if divisor < T::zero() {
-                class = PreconditionerKind::Linear; // M is not positive definite
+                kind = PreconditionerKind::Linear; // M is not positive definite
             }
         }
         d.iter_mut().enumerate().for_each(|(row, d)| *d = V::from_f64(self.omega / entry(row).as_f64()));
-        Ok(class)
+        Ok(kind)
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Diagonal<B: Backend> {
     parameters: Jacobi,
     on: B,
     pattern: Arc<Pattern>,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     host: Vec<B::Real>,
     d: B::Vector,
     merged: Merged,
@@ -103,10 +103,10 @@ impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
         checks::omega("Jacobi::omega", self.omega)?;
         let a = &*checks::finite(&system)?;
         let mut host = vec![zero(); a.shape().0];
-        let class = self.invert(a, &mut host)?;
+        let kind = self.invert(a, &mut host)?;
         let d = on.vector(&host)?;
         let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(Diagonal { parameters: *self, on, pattern, class, host, d, merged: Merged::default() })
+        Ok(Diagonal { parameters: *self, on, pattern, kind, host, d, merged: Merged::default() })
     }
 }
 
@@ -116,7 +116,7 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {
@@ -140,7 +140,7 @@ impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
                     *method = method.parameters.build_from(system, &method.on)?;
                     return Ok(Reused::Nothing);
                 }
-                method.class = method.parameters.invert(a, &mut method.host)?;
+                method.kind = method.parameters.invert(a, &mut method.host)?;
                 method.on.write(&method.host, &mut method.d)?;
                 Ok(Reused::Structure)
             },

@@ -58,7 +58,7 @@ pub struct Spectrum<T: Real> {
     estimate: SpectralRadius<Vec<T>>,
     start: Vec<T>,
     /// The estimate for a part of A.
-    look: SpectralRadius<Vec<T>>,
+    part_estimate: SpectralRadius<Vec<T>>,
     part: Vec<T>,
     /// x and |D⁻¹A| x for unsymmetric diagonal blocks.
     positive: [Vec<f64>; 2],
@@ -67,10 +67,10 @@ pub struct Spectrum<T: Real> {
 impl<T: Real> Spectrum<T> {
     /// Returns an estimate by at least `steps` steps of Lanczos, multiplied by `safety`.
     pub fn new(steps: usize, safety: f64) -> Self {
-        let [mut estimate, mut look] = [SpectralRadius::default(), SpectralRadius::default()];
+        let [mut estimate, mut part_estimate] = [SpectralRadius::default(), SpectralRadius::default()];
         (estimate.steps, estimate.safety) = (steps, safety);
-        (look.steps, look.safety) = (steps, safety);
-        Self { estimate, start: Vec::new(), look, part: Vec::new(), positive: Default::default() }
+        (part_estimate.steps, part_estimate.safety) = (steps, safety);
+        Self { estimate, start: Vec::new(), part_estimate, part: Vec::new(), positive: Default::default() }
     }
 
     /// Lets Lanczos continue until ρ is certain to be less than `margin` times the bound
@@ -127,10 +127,11 @@ impl<T: Real> Spectrum<T> {
             self.part[..outside].fill(T::zero());
             self.part[size - outside..].fill(T::zero());
         }
-        self.look.ceiling = bound;
+        self.part_estimate.ceiling = bound;
         let rows = first..first + size;
         let part = PrincipalBlock { a, rows: rows.clone() };
-        let found = self.look.estimate(&part, &mut PrincipalInverses(&inverses.values()[rows]), &self.part);
+        let found =
+            self.part_estimate.estimate(&part, &mut PrincipalInverses(&inverses.values()[rows]), &self.part);
         found.is_ok_and(|radius| radius.as_f64() >= bound)
     }
 

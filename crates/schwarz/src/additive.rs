@@ -125,7 +125,7 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     from: Vec<u32>,
     restricted: Bsr<T>,
     solver: Solver<T, V, S>,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     residual: Vec<V>,
     correction: Vec<V>,
     /// The scratch memory of checks.
@@ -148,7 +148,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let a = &*system.whole()?;
         let (pattern, block) = (a.pattern().clone(), a.block().0);
         let mut checked = Checked::default();
-        let class = self.check::<T, V>(a, &mut checked)?;
+        let kind = self.check::<T, V>(a, &mut checked)?;
         let (links, coupled) = Links::of(Source::new(a), self.coupling);
         SetupError::unless_cancelled(system.cancel)?;
         let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
@@ -177,7 +177,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             cover,
             from,
             restricted,
-            class: class.max(solver.kind()),
+            kind: kind.max(solver.kind()),
             solver,
             residual: places.clone(),
             correction: places,
@@ -282,7 +282,7 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {
@@ -315,11 +315,11 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
             *self = Self { earlier: system.positions.is_none() && complete.positions.is_some(), ..built };
             return Ok(Reused::Nothing);
         }
-        let class = self.parameters.check::<T, V>(a, &mut self.checked)?;
+        let kind = self.parameters.check::<T, V>(a, &mut self.checked)?;
         SetupError::unless_cancelled(system.cancel)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;
-        self.class = class.max(self.solver.kind());
+        self.kind = kind.max(self.solver.kind());
         Ok(Reused::Structure)
     }
 }

@@ -28,12 +28,12 @@ pub(crate) struct Checked<T> {
     /// `left_out` of the values in use: a patch starts from it, whatever was refused or cancelled in between.
     used: Vec<f64>,
     block: Vec<T>,
-    wide: Vec<f64>,
+    block_f64: Vec<f64>,
 }
 
 impl<T> Default for Checked<T> {
     fn default() -> Self {
-        Self { left_out: Vec::new(), used: Vec::new(), block: Vec::new(), wide: Vec::new() }
+        Self { left_out: Vec::new(), used: Vec::new(), block: Vec::new(), block_f64: Vec::new() }
     }
 }
 
@@ -83,7 +83,7 @@ fn inverses<T: Real>(
     let area = source.block().pow(2);
     checked.left_out.resize(left_out.len() * area, 0.0);
     checked.block.resize(area, T::zero());
-    checked.wide.resize(area, 0.0);
+    checked.block_f64.resize(area, 0.0);
     (0..left_out.len()).try_for_each(|at| alone(source, left_out, at, checked))
 }
 
@@ -117,12 +117,12 @@ fn alone<T: Real>(
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
     let (b, i) = (source.block(), left_out[at] as usize);
-    let Checked { left_out: inverses, block, wide, .. } = checked;
+    let Checked { left_out: inverses, block, block_f64, .. } = checked;
     let inverse = &mut inverses[at * b * b..(at + 1) * b * b];
     block.fill(T::zero());
     source.diagonal(i, block);
-    wide.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.as_f64());
-    if !DenseBlocks::invert_one(wide, inverse, b) {
+    block_f64.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.as_f64());
+    if !DenseBlocks::invert_one(block_f64, inverse, b) {
         return Err(SetupError::SingularBlock { node: i, first_row: i * b });
     }
     for k in 0..b * b {

@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Contacts, Pattern, Sum};
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// The fractions of the diagonal that are added in turn to a singular matrix. A free body of several
+/// The fractions of the diagonal that are added in turn to a singular matrix. An unconstrained body of several
 /// supernodes has such a matrix.
 const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
 
@@ -23,7 +23,7 @@ pub(crate) struct Exact {
     factor: Factor,
     contact: Mapped,
     /// The matrix in `f64`, without contact.
-    wide: Bsr<f64>,
+    in_f64: Bsr<f64>,
     shift: f64,
 }
 
@@ -49,16 +49,16 @@ impl Exact {
     ) -> Result<Self, SetupError> {
         let set = Contacts::new(matrix.pattern().rows(), matrix.block().0)?;
         let mut mapped = Mapped { set, places: Vec::new(), values: Vec::new(), whole: None };
-        let mut wide = matrix.to::<f64>();
-        let (factor, shift) = factored(&mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
+        let mut in_f64 = matrix.to::<f64>();
+        let (factor, shift) = factored(&mut in_f64, matrix, sizes, contact, &mut mapped, &mut |a| {
             Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok()
         })?;
-        Ok(Self { factor, contact: mapped, wide, shift })
+        Ok(Self { factor, contact: mapped, in_f64, shift })
     }
 
     /// Whether a matrix has the pattern and the blocks of the factored one.
     pub(crate) fn serves<T: Real>(&self, matrix: &Bsr<T>) -> bool {
-        matrix.block() == self.wide.block() && Pattern::same(matrix.pattern(), self.wide.pattern())
+        matrix.block() == self.in_f64.block() && Pattern::same(matrix.pattern(), self.in_f64.pattern())
     }
 
     /// Factors new values of a matrix that this [serves](Self::serves).
@@ -72,7 +72,7 @@ impl Exact {
         contact: Option<(&Plan, &Contacts<T>)>,
     ) -> Result<(), SetupError> {
         let factor = &mut self.factor;
-        let (new, shift) = factored(&mut self.wide, matrix, sizes, contact, &mut self.contact, &mut |a| {
+        let (new, shift) = factored(&mut self.in_f64, matrix, sizes, contact, &mut self.contact, &mut |a| {
             if factor.refactor(a).is_ok() {
                 return Some(None);
             }
@@ -108,19 +108,19 @@ impl Exact {
 
 /// Tries the shifts in turn until `make` succeeds.
 fn factored<T: Real, R>(
-    wide: &mut Bsr<f64>,
+    in_f64: &mut Bsr<f64>,
     matrix: &Bsr<T>,
     sizes: &[T],
     contact: Option<(&Plan, &Contacts<T>)>,
     mapped: &mut Mapped,
     make: &mut dyn FnMut(&Bsr<f64>) -> Option<R>,
 ) -> Result<(R, f64), SetupError> {
-    wide.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.as_f64());
+    in_f64.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.as_f64());
     let whole = match contact.filter(|(_, c)| !c.is_empty()) {
-        None => wide,
+        None => in_f64,
         Some((plan, contact)) => {
             mapped.map(plan, contact)?;
-            Sum { elastic: wide, contact: &mapped.set }.merge_in(&mut mapped.whole, wide.pattern())?
+            Sum { elastic: in_f64, contact: &mapped.set }.merge_in(&mut mapped.whole, in_f64.pattern())?
         }
     };
     let (b, pattern) = (whole.block().0, whole.pattern().clone());

@@ -1,9 +1,9 @@
-//! Handles after a cut: only the region around the cut is sampled again.
+//! Control points after a cut: only the region around the cut is sampled again.
 //!
 //! | symbol | what |
 //! |---|---|
-//! | Ω_l, d(i) | the handles of level l, the distance of node i to them, as in `handles` |
-//! | support of i | a neighbour j of the same handle with d(i) = d(j) + ℓ_ij: the last step of a shortest path |
+//! | Ω_l, d(i) | the control points of level l, the distance of node i to them, as in `control_points` |
+//! | support of i | a neighbour j of the same control point with d(i) = d(j) + ℓ_ij: the last step of a shortest path |
 //! | region | the touched nodes without a support, and the nodes whose supports are all in the region |
 //!
 //! A node that keeps a support keeps its distance. Lengths by stiffness change with the values of A; then no edge fits
@@ -15,21 +15,21 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::handles::{Far, Field, Handles, Lengths};
+use super::control_points::{ControlPoints, Far, Field, Lengths};
 
-/// A cut through a body whose handles are known, for [`Skinning::cut`](super::Skinning::cut).
+/// A cut through a body whose control points are known, for [`Skinning::cut`](super::Skinning::cut).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
-    /// The handles before the cut: [`Controlled::handles`](super::Controlled::handles) of the old hierarchy.
-    /// Old nodes keep the rest positions that they had in it.
-    pub handles: Arc<Handles>,
+    /// The control points before the cut: [`Controlled::control_points`](super::Controlled::control_points) of the old
+    /// hierarchy. Old nodes keep the rest positions that they had in it.
+    pub control_points: Arc<ControlPoints>,
     /// The nodes that lost an edge and the new nodes. New nodes have higher numbers than old nodes.
     pub touched: Vec<u32>,
 }
 
-impl Handles {
-    /// Returns the handles for the `graph` after a cut. Old handles are kept. New handles are added if the
-    /// largest distance of a level would grow, or if a component has no handle.
+impl ControlPoints {
+    /// Returns the control points for the `graph` after a cut. Old control points are kept. New control points are
+    /// added if the largest distance of a level would grow, or if a component has no control point.
     ///
     /// *Cost* of a level: Dijkstra's algorithm in the region, and copies of the distances of all nodes.
     pub(super) fn after_cut(&self, graph: &Lengths<'_>, touched: &[u32]) -> Self {
@@ -68,7 +68,7 @@ impl Handles {
 }
 
 impl Field {
-    /// Returns the distances with the handles renumbered by `number`. The new nodes are appended without a
+    /// Returns the distances with the control points renumbered by `number`. The new nodes are appended without a
     /// distance.
     fn renumbered(&self, nodes: usize, number: impl Fn(u32) -> u32) -> Self {
         let mut field = Self::new(nodes);
@@ -83,9 +83,9 @@ impl Field {
         &mut self,
         graph: &Lengths<'_>,
         touched: &[u32],
-        handles: &[u32],
+        control_points: &[u32],
     ) -> BinaryHeap<(Far, Reverse<u32>)> {
-        let region = self.region(graph, touched, handles);
+        let region = self.region(graph, touched, control_points);
         for &i in &region {
             (self.distance[i as usize], self.nearest[i as usize]) = (f64::INFINITY, u32::MAX);
         }
@@ -108,15 +108,16 @@ impl Field {
 
     /// Returns the touched nodes that have no support, and the nodes whose supports are all in this list.
     ///
-    /// A support is strictly nearer to the handle, so that nodes at one point do not support each other in a ring.
-    fn region(&self, graph: &Lengths<'_>, touched: &[u32], handles: &[u32]) -> Vec<u32> {
+    /// A support is strictly nearer to the control point, so that nodes at one point do not support each other in a
+    /// ring.
+    fn region(&self, graph: &Lengths<'_>, touched: &[u32], control_points: &[u32]) -> Vec<u32> {
         let (mut inside, mut region) = (vec![false; self.distance.len()], Vec::new());
         let mut next: BinaryHeap<Reverse<(Far, u32)>> =
             touched.iter().map(|&i| Reverse((Far(self.distance[i as usize]), i))).collect();
         while let Some(Reverse((Far(d), i))) = next.pop() {
             let at = i as usize;
-            // A node at the point of a handle is none itself, and may have lost it.
-            if inside[at] || handles.get(self.nearest[at] as usize) == Some(&i) {
+            // A node at the point of a control point is none itself, and may have lost it.
+            if inside[at] || control_points.get(self.nearest[at] as usize) == Some(&i) {
                 continue;
             }
             let edges = || graph.pattern.range(at).map(|edge| (graph.pattern.indices()[edge] as usize, edge));

@@ -3,7 +3,7 @@
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
 
-use super::handles::Lengths;
+use super::control_points::Lengths;
 
 /// The metric in which farthest points are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,9 +11,9 @@ use super::handles::Lengths;
 pub enum Sampling {
     /// The lengths of edges in the rest position, for bodies of one material (§4.1).
     Uniform,
-    /// The lengths ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖: edges with weak coupling are longer. A handle then
+    /// The lengths ‖x_i − x_j‖ (‖A_ii‖ ‖A_jj‖)^½ / ‖A_ij‖: edges with weak coupling are longer. A control point then
     /// controls only nodes on one side of a jump of stiffness. *Use* for bodies whose regions of equal
-    /// stiffness have many handles each. With the default of 80 nodes per handle it saved no iteration on
+    /// stiffness have many control points each. With the default of 80 nodes per control point it saved no iteration on
     /// eight regions of 250 nodes.
     Stiffness,
 }

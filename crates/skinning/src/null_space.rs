@@ -1,14 +1,14 @@
-//! Directions of a handle that do not move any of its nodes (§4.4).
+//! Directions of a control point that do not move any of its nodes (§4.4).
 //!
 //! | symbol | what |
 //! |---|---|
 //! | X | the homogeneous rest position (x, 1) of a node |
-//! | M | Σ ω² X Xᵀ over the nodes that a handle moves, m x m |
+//! | M | Σ ω² X Xᵀ over the nodes that a control point moves, m x m |
 //! | c, C | the centre of these nodes and Σ (x − c) (x − c)ᵀ |
 //! | n | a direction with Xᵀ n = 0 for all these nodes: a plane that contains them |
 //!
 //! *Deviation*: the paper adds n nᵀ once, to the first coarse matrix. The Galerkin product with the next
-//! transfer would then stiffen motions of other handles. Here each level has its own term, scaled to its
+//! transfer would then stiffen motions of other control points. Here each level has its own term, scaled to its
 //! diagonal block, and no Galerkin product contains it. In addition, directions are found from positions
 //! relative to the centre of the nodes, so that they do not depend on the position of the body.
 
@@ -19,7 +19,7 @@ use coarsen_core::small_dense::diagonalise;
 /// the term it would make the diagonal block too ill-conditioned for `f32`.
 const THIN: f64 = 1e-4;
 
-/// The upper triangle of the moments M of a handle, for positions in space.
+/// The upper triangle of the moments M of a control point, for positions in space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     /// Σ x xᵀ: xx, xy, xz, yy, yz, zz.
@@ -31,7 +31,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Adds a node that the handle moves with weight ω.
+    /// Adds a node that the control point moves with weight ω.
     pub(super) fn add(&mut self, [x, y, z]: [f64; 3], weight: f64) {
         let (products, square) = ([x * x, x * y, x * z, y * y, y * z, z * z], weight * weight);
         self.second.iter_mut().zip(products).for_each(|(s, p)| *s += square * p);
@@ -39,7 +39,7 @@ impl Moments {
         self.count += square;
     }
 
-    /// Adds the moments of another handle.
+    /// Adds the moments of another control point.
     pub(super) fn join(&mut self, other: &Self) {
         self.second.iter_mut().zip(other.second).for_each(|(s, p)| *s += p);
         self.first.iter_mut().zip(other.first).for_each(|(s, p)| *s += p);

@@ -198,7 +198,7 @@ pub(crate) struct Method {
     /// Preconditioner of the linear systems.
     #[arg(long, value_enum, default_value_t = Solver::Auto)]
     pub(crate) solver: Solver,
-    /// skinning: number of handles of each level, from fine to coarse. sa, mas: the maximum number of levels.
+    /// skinning: number of control points of each level, from fine to coarse. sa, mas: the maximum number of levels.
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
     pub(crate) levels: Vec<usize>,
     /// How obstacles stop the cloth.

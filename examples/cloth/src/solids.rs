@@ -1,7 +1,7 @@
 //! How solids press the cloth, and how cloth gets out of the way of solids that move.
 //!
-//! A solid moves in a step along a straight way: its centre, or the ends of its axis. Vertices and edges that it would meet
-//! go along with it, until it meets none.
+//! A solid moves in a step along a straight line: its centre, or the ends of its axis. Vertices and edges that it would
+//! meet go along with it, until it meets none.
 
 use coarsen::elastic::{Barrier, ContactPotential};
 use coarsen::mesh::vector::{dot, sub};
@@ -62,16 +62,16 @@ pub(crate) fn sag(solid: &Solid, longest: f64) -> f64 {
 /// The least share of a free end of an edge in the motion of a point of it that a solid meets.
 const SHARE: f64 = 0.05;
 
-/// Changes the ways of free nodes from x while solids, each grown by a skin, move from their places before to those after, and
-/// held nodes to `held`: what they would meet goes along with them, and the free end of an edge so far that the point does that
-/// they meet. An obstacle after the solids does not move, and has the shape `still`.
+/// Changes the displacements of free nodes from x while solids, each grown by a skin, move from their places before to
+/// those after, and held nodes to `held`: what they would meet goes along with them, and the free end of an edge so far
+/// that the point does that they meet. An obstacle after the solids does not move, and has the shape `still`.
 ///
 /// # Errors
 /// [`Met`], without a held vertex.
-pub(crate) fn make_way(
+pub(crate) fn move_with_solids(
     obstacles: &[Pressed],
     x: &[f64],
-    ways: &mut [f64],
+    displacements: &mut [f64],
     held: &[[f64; 3]],
     moving: &[([Solid; 2], f64)],
     still: impl Fn() -> Option<Box<dyn Shape>>,
@@ -82,11 +82,11 @@ pub(crate) fn make_way(
         for (k, obstacle) in obstacles.iter().enumerate() {
             let path = |t: f64| match moving.get(k) {
                 Some((ends, skin)) => along(ends, *skin, t),
-                None => still().unwrap_or_else(|| Box::new(Nowhere)),
+                None => still().unwrap_or_else(|| Box::new(UndefinedShape)),
             };
             let ends = moving.get(k).map(|(ends, _)| ends);
             let moves = ends.map_or(([0.0; 3], 0.0), |[from, to]| drift(from, to));
-            for (_, point, by_held) in obstacle.impacts(x, ways, held, path, moves) {
+            for (_, point, by_held) in obstacle.impacts(x, displacements, held, path, moves) {
                 for node in point.nodes().iter().map(|node| *node as usize) {
                     met = Some(Met { vertex: node, obstacle: k, held: None });
                     let own = 3 * node..3 * node + 3;
@@ -94,10 +94,10 @@ pub(crate) fn make_way(
                     let along = ends.map_or([0.0; 3], |[from, to]| carried(from, to, at));
                     let moved = [0, 1, 2].map(|c| at[c] + along[c]);
                     let (n, up) = path(1.0).displacement_to(moved, obstacle.shape().distance(at));
-                    let way = [0, 1, 2].map(|c| along[c] + up * n[c]);
+                    let dx = [0, 1, 2].map(|c| along[c] + up * n[c]);
                     let share = if let [share] = point.weights() { share.max(SHARE) } else { 1.0 };
-                    let way = [0, 1, 2].map(|c| (way[c] - by_held[c]) / share);
-                    ways[own].copy_from_slice(&way);
+                    let dx = [0, 1, 2].map(|c| (dx[c] - by_held[c]) / share);
+                    displacements[own].copy_from_slice(&dx);
                 }
             }
         }
@@ -120,7 +120,7 @@ pub(crate) fn first_met(
     Ok(met.first().map(|(_, point, _)| point.nodes()[0] as usize))
 }
 
-/// A solid on its way, grown by a skin.
+/// A moving solid, grown by a skin.
 fn along([from, to]: &[Solid; 2], skin: f64, t: f64) -> Box<dyn Shape> {
     let ([a, b], [c, d]) = (axis(from), axis(to));
     let mix = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
@@ -130,7 +130,7 @@ fn along([from, to]: &[Solid; 2], skin: f64, t: f64) -> Box<dyn Shape> {
         Solid::Capsule { radius, .. } => Solid::Capsule { from: mix(a, c), to: mix(b, d), radius },
         other => other,
     };
-    solid.grown(skin).unwrap_or_else(|_| Box::new(Nowhere))
+    solid.grown(skin).unwrap_or_else(|_| Box::new(UndefinedShape))
 }
 
 /// The ends of the axis of a capsule, and of other solids twice their centre.
@@ -162,10 +162,10 @@ fn carried(from: &Solid, to: &Solid, x: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| (1.0 - s) * p[k] + s * q[k])
 }
 
-/// A shape whose distance is not known: an axis that has no length on its way.
-struct Nowhere;
+/// A shape whose distance is not known: an axis that has no length at some time.
+struct UndefinedShape;
 
-impl Shape for Nowhere {
+impl Shape for UndefinedShape {
     fn distance(&self, _: [f64; 3]) -> f64 {
         f64::NAN
     }

@@ -125,15 +125,15 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         let forces = &mut steps.f.potential;
         let held = fixed.motion.held(&fixed.positions, end);
-        let make_way = |forces: &Forces, forward: &mut [f64]| {
+        let move_with_solids = |forces: &Forces, forward: &mut [f64]| {
             let solids = forces.second.first.parts();
-            let met = fixed.make_way(solids, &state.x, forward, &held, [start, end]);
+            let met = fixed.move_with_solids(solids, &state.x, forward, &held, [start, end]);
             met.map_err(|met| Crushed { frame: state.frame, step, met })
         };
-        let free = make_way(forces, &mut forward).is_ok();
+        let free = move_with_solids(forces, &mut forward).is_ok();
         if !free || forces.first.second.carry(&state.x, &forward, &held).is_err() {
             forward.fill(0.0);
-            make_way(forces, &mut forward)?;
+            move_with_solids(forces, &mut forward)?;
             let carried = forces.first.second.carry(&state.x, &forward, &held);
             carried.map_err(|fault| failed(state, step, fault))?;
         }

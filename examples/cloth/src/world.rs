@@ -19,7 +19,7 @@ use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
-use crate::solids::{Met, Pressed, Rubbed, barrier, first_met, make_way, sag};
+use crate::solids::{Met, Pressed, Rubbed, barrier, first_met, move_with_solids, sag};
 use crate::state::{Row, State};
 use crate::statue::Statue;
 use crate::thickness::{FLOOR, thickness};
@@ -297,16 +297,16 @@ impl Fixed {
         self.crossings.surfaces.edges().iter().filter(wanted).copied().collect()
     }
 
-    /// Changes the ways of free nodes from x in a step between two times, at the end of which held nodes are at `held`, as
-    /// [`make_way`].
+    /// Changes the displacements of free nodes from x in a step between two times, at the end of which held nodes are
+    /// at `held`, as [`move_with_solids`].
     ///
     /// # Errors
     /// [`Met`], with the held end of an edge if the obstacle reaches one.
-    pub(crate) fn make_way(
+    pub(crate) fn move_with_solids(
         &self,
         obstacles: &[Pressed],
         x: &[f64],
-        ways: &mut [f64],
+        displacements: &mut [f64],
         held: &[[f64; 3]],
         times: [f64; 2],
     ) -> Result<(), Met> {
@@ -314,7 +314,7 @@ impl Fixed {
         let ends = before.into_iter().zip(after).map(|(a, b)| [a, b]);
         let moving: Vec<_> = ends.zip(self.skins.iter().copied()).collect();
         let still = || self.statue.as_ref().map(|statue| statue.shape(self.skin));
-        make_way(obstacles, x, ways, held, &moving, still).map_err(|met| {
+        move_with_solids(obstacles, x, displacements, held, &moving, still).map_err(|met| {
             let (start, k) = (self.motion.held(&self.positions, times[0]), met.obstacle);
             let reached = moving.get(k).and_then(|solid| self.reached(k, solid, &start, held));
             Met { held: reached, ..met }

@@ -188,7 +188,7 @@ impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
         (stepper.tolerance, stepper.max_iterations) = (tolerance, iterations);
         stepper.inner_iterations = inner.unwrap_or(stepper.inner_iterations);
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
-        stepper.floor = tolerance * (z.len() as f64 / 3.0).sqrt() * most;
+        stepper.min_norm = tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
         let embedding =
             NodeEmbedding { constraints: f.node_constraints().into(), ..NodeEmbedding::new(nodes) };

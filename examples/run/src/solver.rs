@@ -82,7 +82,7 @@ impl Solver {
         };
         let count = levels.len();
         let falls = levels.windows(2).all(|pair| pair[0] > pair[1]);
-        let takes = if count > most { takes } else { "fewer handles on each coarser level" };
+        let takes = if count > most { takes } else { "fewer control points on each coarser level" };
         if count <= most && falls {
             return Ok(());
         }

@@ -114,7 +114,7 @@ pub(crate) struct Method {
     /// Tolerance: the descent ends when the mean residual force of the nodes is this share of their weight.
     #[arg(long, default_value_t = 1e-3, value_parser = not_negative)]
     pub(crate) tolerance: f64,
-    /// skinning: number of handles of each level, from fine to coarse. sa, mas: the maximum number of levels.
+    /// skinning: number of control points of each level, from fine to coarse. sa, mas: the maximum number of levels.
     #[arg(long, value_delimiter = ',', value_name = "N,N,..", value_parser = at_least_one)]
     pub(crate) levels: Vec<usize>,
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.

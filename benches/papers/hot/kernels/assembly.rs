@@ -42,11 +42,11 @@ pub(crate) fn run(stage: &Stage, peak: [f64; 2]) -> Outcome<()> {
     line("gathered", gathered);
     let scatter = Scatter::new(grid, nodes, constraints, known.system.matrix.pattern());
     let scattered = on_threads(|_| {
-        let mut blocks = scatter.room();
+        let mut blocks = scatter.zeros();
         fastest(|| scatter.sum(&known.stiffness, &mut blocks))
     })?;
     line("scattered", scattered);
-    let mut blocks = scatter.room();
+    let mut blocks = scatter.zeros();
     scatter.sum(&known.stiffness, &mut blocks);
     println!(
         "\nscattered over gathered: {:.2}, {:.2}",

@@ -64,7 +64,7 @@ impl<'a> Scatter<'a> {
     }
 
     /// Zeros for all blocks.
-    pub(crate) fn room(&self) -> Vec<Block> {
+    pub(crate) fn zeros(&self) -> Vec<Block> {
         vec![[0.0; 9]; self.count]
     }
 

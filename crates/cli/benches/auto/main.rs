@@ -77,7 +77,8 @@ fn main() {
     for hard in &hard::ALL {
         let file = || {
             let path = folder.path("hard.mtx");
-            matrix_market::write(&path, &(hard.make)(seed), Symmetry::Detect).expect("room for a matrix");
+            matrix_market::write(&path, &(hard.make)(seed), Symmetry::Detect)
+                .expect("disk space for a matrix");
             path.display().to_string()
         };
         note(hard.name, &file, hard.memory);

@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(Sampled::default().parameters(), skinning());
         let given =
             Sampled { skinning_handles: Some(vec![100, 10]), skinning_sampling: Some(Sampling::Stiffness) };
-        assert_eq!(given.parameters().coarsening.handles, [100, 10]);
+        assert_eq!(given.parameters().coarsening.control_points, [100, 10]);
         assert_eq!(given.parameters().coarsening.sampling, Sampling::Stiffness);
     }
 }

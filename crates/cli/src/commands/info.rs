@@ -32,7 +32,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     // The diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
     let mut diagnosis = diagnose(&input.matrix);
     if options.given.null_space != NullSpace::None {
-        diagnosis.findings.retain(|finding| !matches!(finding, Finding::Floating { .. }));
+        diagnosis.findings.retain(|finding| !matches!(finding, Finding::Unconstrained { .. }));
     }
     if let Some(why) = refused {
         say(&described(diagnosis))?;

@@ -56,7 +56,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
         with(Method::Gmres, &factors);
         with(Method::Bicgstab, &factors);
     }
-    let unconstrained = values.is_some_and(|v| v.floating > 0);
+    let unconstrained = values.is_some_and(|v| v.unconstrained > 0);
     with(Method::Direct, &[(Precond::None, !unconstrained && given.null_space == NullSpace::None)]);
     pairs
 }

@@ -90,7 +90,7 @@ impl<'a> Ready<'a> {
     /// The findings that are reported: not that constants are in the kernel, if a null space is given.
     pub(crate) fn findings(&self, given: &Given) -> impl Iterator<Item = &Finding> {
         let known = given.null_space != NullSpace::None;
-        self.diagnosis.findings.iter().filter(move |f| !(known && matches!(f, Finding::Floating { .. })))
+        self.diagnosis.findings.iter().filter(move |f| !(known && matches!(f, Finding::Unconstrained { .. })))
     }
 
     /// The diagnosis of that matrix.

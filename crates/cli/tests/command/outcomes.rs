@@ -218,9 +218,9 @@ fn an_unattainable_tolerance_is_reported_early() {
     let words = format!("{} --rhs ones --out {}", file.display(), x.display());
     let (done, report) = solve(&folder, &words);
     assert_eq!((done.code, report["outcome"].as_str()), (4, Some("not_attainable")), "{}", done.err);
-    let floor = attainable(&a, &vec![1.0; n], &read_vector(x).unwrap());
+    let bound = attainable(&a, &vec![1.0; n], &read_vector(x).unwrap());
     let reached = report["true_relative_residual"].as_f64().unwrap();
-    assert!(reached < floor && !done.err.contains(&format!("{floor:.0e}")), "{floor:e}: {}", done.err);
+    assert!(reached < bound && !done.err.contains(&format!("{bound:.0e}")), "{bound:e}: {}", done.err);
     for word in [
         "the tolerance 1e-8 is not reached in f64",
         &format!("{reached:.1e} was reached"),
@@ -230,7 +230,7 @@ fn an_unattainable_tolerance_is_reported_early() {
         assert!(done.err.contains(word), "{word}: {}", done.err);
     }
     let (all, limit) = (iterations(&report), report["max_iterations"].as_u64().unwrap());
-    assert!(4 * all < limit && floor > 1e-7, "{all} iterations of {limit}, floor {floor:e}");
+    assert!(4 * all < limit && bound > 1e-7, "{all} iterations of {limit}, bound {bound:e}");
 }
 
 /// x₀ / ‖b‖ overflows although both are finite; the solve then begins with zeros.

@@ -48,8 +48,8 @@ impl<V: Real> Scalar for AnyScalar<V> {
         on!(self, v, Self as wrap => wrap(Scalar::min(v, other.on())))
     }
 
-    fn over(&self, den: &Self, floor: &Self) -> Self {
-        on!(self, v, Self as wrap => wrap(v.over(den.on(), floor.on())))
+    fn over(&self, den: &Self, bound: &Self) -> Self {
+        on!(self, v, Self as wrap => wrap(v.over(den.on(), bound.on())))
     }
 }
 

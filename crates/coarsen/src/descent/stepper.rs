@@ -53,8 +53,8 @@ pub struct TimeStepper<B: SchwarzBackend<Real = f64> = Cpu> {
     pub max_iterations: usize,
     /// The maximal number of iterations of an inner solve of Newton's method: 10,000 by default (§7.3).
     pub inner_iterations: usize,
-    /// τ of Algorithm 1, in the unit of √(gᵀM⁻¹g); 0 for no floor.
-    pub floor: f64,
+    /// τ of Algorithm 1, in the unit of √(gᵀM⁻¹g); 0 for no lower bound.
+    pub min_norm: f64,
     driver: Driver,
     on: B,
     descent: Descent<B::Vector, Backtracking<f64>>,
@@ -92,7 +92,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     /// Returns a driver with the settings of the paper on a backend.
     pub fn at(driver: Driver, on: B) -> Self {
         let inner = Stop { max_iterations: INNER, ..Stop::relative(0.0) };
-        let forcing = Forcing::Preconditioned { floor: 0.0 };
+        let forcing = Forcing::Preconditioned { min_norm: 0.0 };
         let method = if !driver.is_newton() {
             Method::QuasiNewton(Some(Lbfgs::new(WINDOW, nothing::<B>())))
         } else if driver.is_fixed() {
@@ -108,7 +108,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
             tolerance: 1e-7,
             max_iterations,
             inner_iterations,
-            floor: 0.0,
+            min_norm: 0.0,
             driver,
             on,
             descent,
@@ -270,8 +270,8 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         if let Method::Newton(newton) = &mut self.method {
             newton.inner.stop_mut().max_iterations = self.inner_iterations;
             newton.forcing = match gast {
-                true => Forcing::Gradient { floor: self.tolerance },
-                false => Forcing::Preconditioned { floor: self.floor },
+                true => Forcing::Gradient { min_norm: self.tolerance },
+                false => Forcing::Preconditioned { min_norm: self.min_norm },
             };
             newton.forget();
         }

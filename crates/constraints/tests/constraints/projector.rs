@@ -161,10 +161,10 @@ proptest! {
     #[test]
     fn single_precision_rounds_the_same_matrix(count in 0_usize..7, seed: u64) {
         let (a, c) = (system(12, 3, seed), constraints(12, 3, count, &mut Numbers(seed)));
-        let (wide, narrow) = (prefilter(&a, &c).unwrap(), prefilter(&a.to::<f32>(), &c).unwrap());
+        let (in_f64, in_f32) = (prefilter(&a, &c).unwrap(), prefilter(&a.to::<f32>(), &c).unwrap());
         let scale = a.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let close = |(w, n): (&f64, &f32)| (w - n.as_f64()).abs() < 4e-6 * scale;
-        prop_assert!(wide.matrix().values().iter().zip(narrow.matrix().values()).all(close));
+        prop_assert!(in_f64.matrix().values().iter().zip(in_f32.matrix().values()).all(close));
     }
 }
 

@@ -46,7 +46,7 @@ pub struct BroadPhase {
     /// The box of each node.
     boxes: Vec<Aabb>,
     leaves: Vec<Leaf>,
-    pub(super) fresh: IncrementalBroadPhase,
+    pub(super) incremental: IncrementalBroadPhase,
 }
 
 impl BroadPhase {
@@ -173,17 +173,17 @@ impl BroadPhase {
         let vertices = parts.vertices.len();
         let visit = |i: usize, Leaf { pairs, overlaps }: &mut Leaf| {
             let (before, share) = (pairs.len(), share(i));
-            let mut meet = |pair: Option<Pair>| {
+            let mut add = |pair: Option<Pair>| {
                 *overlaps += usize::from(pair.is_some());
                 pairs.extend(pair.filter(keep));
             };
             if i < vertices {
                 let of = &boxes[parts.vertices[i] as usize];
-                faces.query_share(of, share, |j| meet(parts.vertex_face(i, j)));
+                faces.query_share(of, share, |j| add(parts.vertex_face(i, j)));
             } else {
                 let i = i - vertices;
                 let of = edges.get(i as u32);
-                edges.query_from(of, i as u32 + 1, share, |j| meet(parts.edge_edge(i, j)));
+                edges.query_from(of, i as u32 + 1, share, |j| add(parts.edge_edge(i, j)));
             }
             // Vertices and edges are sorted, so the whole list is sorted if the pairs of each query are.
             pairs[before..].sort_unstable();

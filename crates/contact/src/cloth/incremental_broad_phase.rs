@@ -2,10 +2,10 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | fresh | `fresh` | these nodes, and the parts with one of them |
-//! | block | [`Blocks`] | 256 parts that follow each other; those whose boxes overlap no fresh part are left out |
+//! | changed | `changed` | these nodes, and the parts with one of them |
+//! | block | [`Blocks`] | 256 parts that follow each other; those whose boxes overlap no changed part are left out |
 //!
-//! Fresh triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and
+//! Changed triangles, edges and vertices are in hashes. Vertices query the triangles, other triangles the vertices, and
 //! edges the edges. Li et al. 2020, "P-Cloth", §4.1, search for all pairs each time.
 
 use std::ops::Range;
@@ -24,12 +24,12 @@ use crate::{Aabb, ContactError, Pair, SpatialHash};
 ///
 /// ```
 /// use coarsen_contact::{Aabb, IncrementalBroadPhase, Pair, Topology};
-/// // Two triangles, one above the other; node 0 alone is fresh.
+/// // Two triangles, one above the other; node 0 alone is changed.
 /// let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]];
 /// let parts = Topology::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x)?;
 /// let nodes = [true, false, false, false, false, false];
-/// let (mut fresh, mut pairs) = (IncrementalBroadPhase::default(), Vec::new());
-/// fresh.find(&parts, &nodes, [0, 1], |node| Aabb::of([x[node as usize]]).grown(0.1), |_| true, &mut pairs)?;
+/// let (mut search, mut pairs) = (IncrementalBroadPhase::default(), Vec::new());
+/// search.find(&parts, &nodes, [0, 1], |node| Aabb::of([x[node as usize]]).grown(0.1), |_| true, &mut pairs)?;
 /// // Of 15: vertex 0 with the upper triangle, its three vertices with the lower one, and two edges with three.
 /// assert_eq!(pairs.len(), 10);
 /// assert!(pairs.iter().all(|pair| match pair {
@@ -40,7 +40,7 @@ use crate::{Aabb, ContactError, Pair, SpatialHash};
 /// ```
 #[derive(Default)]
 pub struct IncrementalBroadPhase {
-    /// The fresh parts of a share.
+    /// The changed parts of a share.
     vertices: Chosen,
     edges: Chosen,
     faces: Chosen,
@@ -59,29 +59,29 @@ enum Kind {
 }
 
 impl IncrementalBroadPhase {
-    /// Replaces `found` by the pairs with a fresh node whose boxes overlap and that `keep` accepts, sorted. Of these
+    /// Replaces `found` by the pairs with a changed node whose boxes overlap and that `keep` accepts, sorted. Of these
     /// it finds those of share `share[0]` of `share[1]`; together the shares have each pair once. The box of a part
-    /// contains those of its nodes, which `of` returns. *Panics* on a wrong length of `fresh`.
+    /// contains those of its nodes, which `of` returns. *Panics* on a wrong length of `changed`.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`] as for [`SpatialHash::rebuild`].
     pub fn find(
         &mut self,
         parts: &Topology,
-        fresh: &[bool],
+        changed: &[bool],
         share: [usize; 2],
         of: impl Fn(u32) -> Aabb + Sync,
         keep: impl Fn(&Pair) -> bool + Sync,
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        assert_eq!(fresh.len(), parts.nodes(), "find: wrong length of fresh nodes");
+        assert_eq!(changed.len(), parts.nodes(), "find: wrong length of changed nodes");
         found.clear();
         let Self { vertices, edges, faces, boxes, leaves, visited } = self;
         let clusters = place(parts.nodes(), of, boxes)?;
         let boxes = &boxes[..];
-        vertices.choose(parts.vertices.as_chunks::<1>().0, fresh, share, boxes)?;
-        edges.choose(&parts.edges, fresh, share, boxes)?;
-        faces.choose(&parts.triangles, fresh, share, boxes)?;
+        vertices.choose(parts.vertices.as_chunks::<1>().0, changed, share, boxes)?;
+        edges.choose(&parts.edges, changed, share, boxes)?;
+        faces.choose(&parts.triangles, changed, share, boxes)?;
         let [of_vertices, of_edges, of_faces] = parts.blocks();
         let mut tasks = Vec::new();
         for (kind, blocks, hash) in [
@@ -91,30 +91,30 @@ impl IncrementalBroadPhase {
         ] {
             tasks.extend(near(blocks, &clusters, hash)?.into_iter().map(|block| (kind, block)));
         }
-        let is_fresh = |nodes: &[u32]| nodes.iter().any(|&node| fresh[node as usize]);
+        let is_changed = |nodes: &[u32]| nodes.iter().any(|&node| changed[node as usize]);
         let visit = |kind: Kind, i: usize, Leaf { pairs, overlaps }: &mut Leaf| {
-            let mut meet = |pair: Option<Pair>| {
+            let mut add = |pair: Option<Pair>| {
                 *overlaps += usize::from(pair.is_some());
                 pairs.extend(pair.filter(&keep));
             };
             match kind {
                 Kind::Vertices => {
                     let of = &boxes[parts.vertices[i] as usize];
-                    faces.hash.query(of, |j| meet(parts.vertex_face(i, faces.ids[j as usize])));
+                    faces.hash.query(of, |j| add(parts.vertex_face(i, faces.ids[j as usize])));
                 }
-                Kind::Faces if is_fresh(&parts.triangles[i]) => {} // its vertices have found it
+                Kind::Faces if is_changed(&parts.triangles[i]) => {} // its vertices have found it
                 Kind::Faces => {
                     let of = around(&parts.triangles[i], boxes);
                     let vertex = |j: u32| vertices.ids[j as usize] as usize;
-                    vertices.hash.query(&of, |j| meet(parts.vertex_face(vertex(j), i as u32)));
+                    vertices.hash.query(&of, |j| add(parts.vertex_face(vertex(j), i as u32)));
                 }
                 Kind::Edges => {
-                    let (of, own) = (around(&parts.edges[i], boxes), is_fresh(&parts.edges[i]));
+                    let (of, own) = (around(&parts.edges[i], boxes), is_changed(&parts.edges[i]));
                     edges.hash.query(&of, |j| {
                         let other = edges.ids[j as usize] as usize;
-                        // Of two fresh edges, the first finds the other.
+                        // Of two changed edges, the first finds the other.
                         if !own || i < other {
-                            meet(parts.edge_edge(i.min(other), i.max(other) as u32));
+                            add(parts.edge_edge(i.min(other), i.max(other) as u32));
                         }
                     });
                 }
@@ -147,7 +147,7 @@ impl IncrementalBroadPhase {
         self.vertices.ids.len() + self.edges.ids.len() + self.faces.ids.len()
     }
 
-    /// The number of parts in the blocks of the last search that are near fresh parts: those that query, and fresh
+    /// The number of parts in the blocks of the last search that are near changed parts: those that query, and changed
     /// triangles.
     pub fn visited(&self) -> usize {
         self.visited

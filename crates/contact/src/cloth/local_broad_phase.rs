@@ -68,17 +68,17 @@ impl Chosen {
         self.hash_of(parts, boxes)
     }
 
-    /// Takes a share of the parts with a fresh node: share `of` of `shares`.
+    /// Takes a share of the parts with a changed node: share `of` of `shares`.
     pub(super) fn choose<const N: usize>(
         &mut self,
         parts: &[[u32; N]],
-        fresh: &[bool],
+        changed: &[bool],
         [of, shares]: [usize; 2],
         boxes: &[Aabb],
     ) -> Result<(), ContactError> {
-        let is_fresh = |nodes: &[u32; N]| nodes.iter().any(|&node| fresh[node as usize]);
+        let is_changed = |nodes: &[u32; N]| nodes.iter().any(|&node| changed[node as usize]);
         self.ids.clear();
-        self.ids.extend((0..parts.len() as u32).filter(|&i| is_fresh(&parts[i as usize])));
+        self.ids.extend((0..parts.len() as u32).filter(|&i| is_changed(&parts[i as usize])));
         let [start, end] = [of, of + 1].map(|k| self.ids.len() * k / shares);
         self.ids.truncate(end);
         self.ids.drain(..start);
@@ -143,21 +143,21 @@ impl LocalBroadPhase {
         let vertices = parts.vertices.len();
         let visit = |i: usize, (Leaf { pairs, overlaps }, tests): &mut (Leaf, u64)| {
             let before = pairs.len();
-            let mut meet = |pair: Option<Pair>| {
+            let mut add = |pair: Option<Pair>| {
                 *overlaps += usize::from(pair.is_some());
                 pairs.extend(pair.filter(&keep));
             };
             if i < vertices {
                 let of = &boxes[parts.vertices[i] as usize];
                 *tests += faces.hash.tests(of);
-                faces.hash.query(of, |j| meet(parts.vertex_face(i, faces.ids[j as usize])));
+                faces.hash.query(of, |j| add(parts.vertex_face(i, faces.ids[j as usize])));
             } else {
                 let i = i - vertices;
                 let of = around(&parts.edges[i], boxes);
                 *tests += edges.hash.tests(&of);
                 let first = edges.ids.partition_point(|&id| id as usize <= i) as u32;
                 let every = 0..u64::MAX;
-                edges.hash.query_from(&of, first, every, |j| meet(parts.edge_edge(i, edges.ids[j as usize])));
+                edges.hash.query_from(&of, first, every, |j| add(parts.edge_edge(i, edges.ids[j as usize])));
             }
             // Vertices and edges are sorted, so the whole list is sorted if the pairs of each query are.
             pairs[before..].sort_unstable();

@@ -16,7 +16,7 @@
 //! | `narrow_phase` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
 //! | `swept_bounds` | the positions for which the candidates of a search serve |
-//! | `swept_bounds_update` | a tube that follows the nodes which leave it |
+//! | `swept_bounds_update` | updates of swept bounds for the nodes that leave them |
 //! | `sweep` | the largest step before any pair of a surface touches |
 //! | [`zones`](ImpactZones) | impulses between pairs that would meet in a step |
 //! | [`contact`](ClothContact) | the energy of all pairs that are near |

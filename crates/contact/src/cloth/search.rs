@@ -8,8 +8,8 @@ use crate::{Aabb, BroadPhase, ContactError, Impact, Pair, Topology, Touch};
 ///
 /// Touches and impacts are functions of all pairs, to the last bit, whoever shares the work.
 pub trait Search {
-    /// Replaces `found` by the pairs whose boxes overlap and that `keep` accepts, sorted: all pairs, those with a `fresh`
-    /// node alone, or those of a share, which may be another with fresh nodes. The box of a part contains those of its nodes,
+    /// Replaces `found` by the pairs whose boxes overlap and that `keep` accepts, sorted: all pairs, those with a `changed`
+    /// node alone, or those of a share, which may be another with changed nodes. The box of a part contains those of its nodes,
     /// which `of` returns.
     ///
     /// # Errors
@@ -17,7 +17,7 @@ pub trait Search {
     fn pairs(
         &mut self,
         parts: &Topology,
-        fresh: Option<&[bool]>,
+        changed: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
@@ -58,14 +58,14 @@ impl Search for BroadPhase {
     fn pairs(
         &mut self,
         parts: &Topology,
-        fresh: Option<&[bool]>,
+        changed: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        match fresh {
+        match changed {
             None => self.find(parts, of, keep, found),
-            Some(fresh) => self.fresh.find(parts, fresh, [0, 1], of, keep, found),
+            Some(changed) => self.incremental.find(parts, changed, [0, 1], of, keep, found),
         }
     }
 

@@ -1,17 +1,17 @@
-//! The positions for which the candidates of a search serve: a tube around a displacement of all nodes.
+//! The positions for which the candidates of a search serve: bounds around a displacement of all nodes.
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x, d | `from`, `displacement` | the start of the tube at each node, and its displacement without a translation of all |
+//! | x, d | `from`, `displacement` | the start of the bounds at each node, and their displacement without a translation of all |
 //! | c | [`middle`] | a translation of all nodes, which changes no distance |
-//! | s_i | `radii` | the radius of the tube at a node; `slack` at most nodes |
+//! | s_i | `radii` | the radius of the bounds at a node; `slack` at most nodes |
 //! | α | [`SweptBounds::share`] | the share of the displacement that fits best |
 //!
 //! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s_i for all nodes i    (1)
 //!
-//! The tube of one displacement starts at the positions of the search; one that follows nodes (`swept_bounds_update`), at its own. The mean
-//! as translation keeps most displacements short where a few nodes are fast, so that their boxes are small; the middle of the
-//! box around all d would make them half as long as the longest.
+//! Bounds of one displacement start at the positions of the search; bounds that are updated (`swept_bounds_update`)
+//! start at their own. The mean as translation keeps most displacements short where a few nodes are fast, so that their
+//! boxes are small; the middle of the box around all d would make them half as long as the longest.
 //!
 //! Two nodes come nearer than along the displacement by the sum of their s_i at most. So one search serves for a whole line
 //! search, and for later steps that are shorter than s. Cloth that falls freely needs no search.
@@ -36,14 +36,14 @@ pub(super) struct SweptBounds {
 }
 
 impl SweptBounds {
-    /// The tube around the displacement of all nodes from `from` along `dx`.
+    /// The bounds around the displacement of all nodes from `from` along `dx`.
     pub(super) fn along(from: &[[f64; 3]], dx: &[[f64; 3]], slack: f64) -> Self {
         let c = mean(dx);
         let displacement: Vec<[f64; 3]> = dx.iter().map(|d| sub(*d, c)).collect();
         Self::new(from.to_vec(), displacement, slack, vec![slack; from.len()], 0.0)
     }
 
-    /// The tube of its parts.
+    /// The bounds of these parts.
     pub(super) fn new(
         from: Vec<[f64; 3]>,
         displacement: Vec<[f64; 3]>,
@@ -56,13 +56,13 @@ impl SweptBounds {
         Self { from, displacement, slack, radii, steps, mean, square }
     }
 
-    /// The box around the displacement of a node, grown by the radius of the tube and `margin`.
+    /// The box around the displacement of a node, grown by the radius of the bounds and `margin`.
     pub(super) fn path(&self, node: u32, margin: f64) -> Aabb {
         let (x, d) = (self.from[node as usize], self.displacement[node as usize]);
         Aabb::of([x, [0, 1, 2].map(|k| x[k] + d[k])]).grown(self.radii[node as usize] + margin)
     }
 
-    /// Whether all nodes at `at` are in the tube.
+    /// Whether all nodes at `at` are in the bounds.
     pub(super) fn holds(&self, at: &[[f64; 3]]) -> bool {
         self.from.len() == at.len() && {
             let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
@@ -72,9 +72,9 @@ impl SweptBounds {
         }
     }
 
-    /// A time until which all nodes are in the tube, while they move from `at`, which is in it, along `dx`: at least
-    /// 1 for what is left of the displacement. `dx` changes r, or its share β along the displacement changes α, up to the end of the
-    /// displacement at the time 1, and the rest changes r. NaN where numbers overflow.
+    /// A time until which all nodes are in the bounds, while they move from `at`, which is in them, along `dx`: at
+    /// least 1 for what is left of the displacement. `dx` changes r, or its share β along the displacement changes α,
+    /// up to the end of the displacement at the time 1, and the rest changes r. NaN where numbers overflow.
     pub(super) fn covered(&self, at: &[[f64; 3]], dx: &[[f64; 3]]) -> f64 {
         let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
         let rest = || self.moves(at).zip(&self.displacement).map(|(u, d)| less(u, alpha, *d));

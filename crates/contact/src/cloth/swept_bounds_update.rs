@@ -1,13 +1,13 @@
-//! A tube that follows the nodes which leave it, so that a search looks for their pairs alone.
+//! Updates of swept bounds for the nodes that leave them, so that a search is for the pairs of these nodes alone.
 //!
 //! | symbol | here | |
 //! |---|---|---|
 //! | y_i, p_i | `at`, `dx` | positions, and the next displacement of each node |
 //! | x_i, d_i, s_i, r_i, α | | those of [`SweptBounds`] |
-//! | β | `beta` | the share of the displacement of the tube that the next step takes |
+//! | β | `beta` | the share of the displacement of the bounds that the next step takes |
 //! | c, e, e' | [`median`] | translations, which change no distance: those of most nodes; in [`SweptBounds::ahead`] means |
 //! | v_i | `pace` | the displacement of each later step, as far as it is known |
-//! | k | `steps` | the steps for which the displacement of the tube serves |
+//! | k | `steps` | the steps for which the displacement of the bounds serves |
 //!
 //! > a node stays:  ‖r_i − c‖ ≤ s_i  and  ‖r_i + p_i − β d_i − c − e‖ ≤ s_i    (1)
 //! > others get  d_i = k v_i − e',  m_i = ½ (p_i − e − β' d_i),  x_i = y_i − c + m_i,  s_i = s + ‖m_i‖    (2)
@@ -25,10 +25,10 @@ use crate::shape::norm;
 /// The nodes of a sample, of which medians are taken.
 const SAMPLE: usize = 1024;
 
-/// A tube whose displacement serves for fewer steps ends with the next step.
+/// Bounds whose displacement serves for fewer steps end with the next step.
 const SHORT: f64 = 0.5;
 
-/// Which nodes leave a tube while all nodes move.
+/// Which nodes leave the bounds while all nodes move.
 pub(super) struct Leaving {
     /// Whether each node leaves, and how many do.
     pub(super) nodes: Vec<bool>,
@@ -40,7 +40,7 @@ pub(super) struct Leaving {
 }
 
 impl SweptBounds {
-    /// The nodes that leave the tube while all move from `at` along `dx`; `None` before the first search. All of them
+    /// The nodes that leave the bounds while all move from `at` along `dx`; `None` before the first search. All of them
     /// leave where numbers overflow. *Cost* some passes over the nodes.
     pub(super) fn leaving(&self, at: &[[f64; 3]], dx: &[[f64; 3]]) -> Option<Leaving> {
         if self.from.len() != at.len() {
@@ -65,9 +65,9 @@ impl SweptBounds {
         Some(if moving.count <= still.count { moving } else { still })
     }
 
-    /// The share of the displacement of the tube that most nodes have gone by displacements u: the median of u · d / d · d
-    /// over a sample of those with long displacements, beside translations; 0 if no node has a displacement. A sum of squares would
-    /// follow the few that turn aside.
+    /// The share of the displacement of the bounds that most nodes have gone by displacements u: the median of u · d /
+    /// d · d over a sample of those with long displacements, beside translations; 0 if no node has a displacement. A
+    /// sum of squares would follow the few that turn aside.
     fn typical(&self, u: impl Fn(usize) -> [f64; 3]) -> f64 {
         let count = self.from.len();
         let (c, e) = (median(count, &u), median(count, |i| self.displacement[i]));
@@ -88,14 +88,14 @@ impl SweptBounds {
         if share.is_finite() { share } else { 0.0 }
     }
 
-    /// Whether the tube has no displacement for a later step.
+    /// Whether the bounds have no displacement for a later step.
     pub(super) fn ends(&self, leaving: &Leaving) -> bool {
         self.steps * (1.0 - leaving.alpha) < SHORT
     }
 
-    /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along
-    /// `dx`. Without a `pace`, or when the tube has no later steps, it covers the next step alone. Otherwise no
-    /// displacement in it is longer than `longest`.
+    /// The rest of the bounds for nodes that stay, and bounds (2) for those that leave while all move from `at` along
+    /// `dx`. Without a `pace`, or when the bounds have no later steps, they cover the next step alone. Otherwise no
+    /// displacement in them is longer than `longest`.
     pub(super) fn following(
         &self,
         leaving: &Leaving,
@@ -135,8 +135,8 @@ impl SweptBounds {
         Self::new(from, displacement, self.slack, radii, steps)
     }
 
-    /// The tube around the displacement of several steps, (2) for all nodes, that begins with the step from `at` along `dx`. No
-    /// displacement is longer than `longest`: s_i is that of the next step, whatever d_i is.
+    /// The bounds around the displacement of several steps, (2) for all nodes, that begins with the step from `at`
+    /// along `dx`. No displacement is longer than `longest`: s_i is that of the next step, whatever d_i is.
     pub(super) fn ahead(
         at: &[[f64; 3]],
         dx: &[[f64; 3]],

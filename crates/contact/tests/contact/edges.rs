@@ -74,9 +74,9 @@ fn derivatives_of_edges() {
     }
 }
 
-/// The largest change of a component of the forces of an edge between `count` + 1 places on a way.
-fn jump<S: Shape>(edge: &mut Obstacle<S>, way: &dyn Fn(f64) -> [f64; 6], count: u32) -> f64 {
-    let mut forces = (0..=count).map(|k| gradient(edge, &way(f64::from(k) / f64::from(count))));
+/// The largest change of a component of the forces of an edge between `count` + 1 places on a path.
+fn jump<S: Shape>(edge: &mut Obstacle<S>, path: &dyn Fn(f64) -> [f64; 6], count: u32) -> f64 {
+    let mut forces = (0..=count).map(|k| gradient(edge, &path(f64::from(k) / f64::from(count))));
     let mut before = forces.next().unwrap();
     let mut most = 0.0_f64;
     for now in forces {
@@ -105,18 +105,18 @@ fn forces_of_edges_are_continuous() {
         let (s, c) = (0.8 * (t - 0.5)).sin_cos();
         [-0.5 * c, 0.05, -0.5 * s, 0.5 * c, 0.05 + 0.02 * s, 0.5 * s]
     };
-    let ways: [(&str, Box<dyn Shape>, &dyn Fn(f64) -> [f64; 6]); 5] = [
+    let paths: [(&str, Box<dyn Shape>, &dyn Fn(f64) -> [f64; 6]); 5] = [
         ("over the end on a ball", ball(), &shifted),
         ("tilted on a ball", ball(), &tilted),
         ("over the end on a bar", bar(), &across),
         ("tilted on a bar", bar(), &tilted),
         ("through the direction of a bar", bar(), &turned),
     ];
-    for (name, shape, way) in ways {
+    for (name, shape, path) in paths {
         let mut edge = only(shape);
-        let pressed = (0..=20).any(|k| gradient(&mut edge, &way(f64::from(k) / 20.0))[1] < -1.0);
+        let pressed = (0..=20).any(|k| gradient(&mut edge, &path(f64::from(k) / 20.0))[1] < -1.0);
         assert_eq!(pressed, name != "tilted on a bar", "{name}");
-        let jumps = [4000, 16000].map(|count| jump(&mut edge, way, count));
+        let jumps = [4000, 16000].map(|count| jump(&mut edge, path, count));
         assert!(jumps[1] < 0.6 * jumps[0] || jumps[0] == 0.0, "{name}: {jumps:?}");
     }
     let mut flat = only(Box::new(Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap()));

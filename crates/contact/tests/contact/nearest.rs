@@ -156,8 +156,8 @@ fn pairs_that_stay_apart_are_no_candidates() {
         let mut numbers = |size: f64| [(); 6].map(|()| [(); 3].map(|()| size * random.number()));
         let (mut x, p): ([[f64; 3]; 6], [[f64; 3]; 6]) = (numbers(0.5), numbers(0.15));
         x[3..].iter_mut().for_each(|x| x[round % 3] += (round % 5) as f64 * 0.5);
-        let way = [(round % 7) as f64 - 3.0, 1.0, -0.5];
-        let by = p.map(|p| [0, 1, 2].map(|k| p[k] + way[k]));
+        let shift = [(round % 7) as f64 - 3.0, 1.0, -0.5];
+        let by = p.map(|p| [0, 1, 2].map(|k| p[k] + shift[k]));
         let mut contact = contact(0.1);
         let impacts = contact.impacts(x.as_flattened(), &by).unwrap();
         for pair in &all {

@@ -291,8 +291,8 @@ fn steps_end_before_the_corners_of_sampled_surfaces() {
     let most = solid.lipschitz();
     assert!((most - 3.0_f64.sqrt()).abs() < 1e-6, "{most}");
     let slope = |x: [f64; 3], y: [f64; 3]| {
-        let way = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
-        (solid.distance(x) - solid.distance(y)).abs() / way
+        let length = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
+        (solid.distance(x) - solid.distance(y)).abs() / length
     };
     for (x, by) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
         for size in [1e-3, 1.0] {

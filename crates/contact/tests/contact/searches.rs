@@ -18,7 +18,7 @@ struct Counted {
     whole: usize,
     some: usize,
     /// The nodes of the last search for the pairs of some.
-    fresh: Vec<bool>,
+    changed: Vec<bool>,
     /// The largest extent of a box in the last search for all pairs.
     widest: f64,
 }
@@ -27,15 +27,15 @@ impl Search for Counted {
     fn pairs(
         &mut self,
         parts: &Topology,
-        fresh: Option<&[bool]>,
+        changed: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        if let Some(fresh) = fresh {
+        if let Some(changed) = changed {
             self.some += 1;
-            self.fresh = fresh.to_vec();
-            return self.broad.pairs(parts, Some(fresh), of, keep, found);
+            self.changed = changed.to_vec();
+            return self.broad.pairs(parts, Some(changed), of, keep, found);
         }
         self.whole += 1;
         let widest = Mutex::new(0.0_f64);
@@ -131,25 +131,25 @@ fn bounds_do_not_depend_on_earlier_searches() {
     let mut random = SplitMix64::new(2);
     let (mut bounded, mut ended) = (0, 0);
     for round in 0..8 {
-        let way: Vec<f64> = x.iter().map(|_| random.numbers(1)[0] - 0.5).collect();
-        let first = new().max_step(x, &way);
+        let dx: Vec<f64> = x.iter().map(|_| random.numbers(1)[0] - 0.5).collect();
+        let first = new().max_step(x, &dx);
         assert!(first < 1.0);
         let mut raised = rest.clone();
         raised[..3].iter_mut().for_each(|x| x[1] += 0.9 * first * (random.numbers(1)[0] - 0.5));
         for k in 0..10 {
             // The first impact is near 1, also after it.
             let scale = first * (0.8 + 0.05 * f64::from(k));
-            let scaled = |by: f64| way.iter().map(|d| by * scale * d).collect::<Vec<_>>();
-            let (mut wide, mut narrow) = (new(), new());
-            wide.max_step(x, &scaled(4.0));
-            let [one, other] = [&mut wide, &mut narrow].map(|contact| {
+            let scaled = |by: f64| dx.iter().map(|d| by * scale * d).collect::<Vec<_>>();
+            let (mut searched, mut unsearched) = (new(), new());
+            searched.max_step(x, &scaled(4.0));
+            let [one, other] = [&mut searched, &mut unsearched].map(|contact| {
                 let step = contact.max_step(x, &scaled(1.0));
                 (step.min(1.0), contact.blocking().filter(|_| step < 1.0), step)
             });
             assert_eq!((one.0.to_bits(), one.1), (other.0.to_bits(), other.1), "{round}, {k}");
             (bounded, ended) = (bounded + usize::from(one.0 < 1.0), ended + usize::from(one.2 > other.2));
             let [one, other] =
-                [&mut wide, &mut narrow].map(|contact| contact.carry(x, &scaled(1.0), &raised));
+                [&mut searched, &mut unsearched].map(|contact| contact.carry(x, &scaled(1.0), &raised));
             assert_eq!(one, other, "{round}, {k}");
         }
     }
@@ -158,7 +158,7 @@ fn bounds_do_not_depend_on_earlier_searches() {
 
 /// The pairs of some nodes are those of all pairs that have one of them, in any number of shares.
 #[test]
-fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
+fn pairs_of_changed_nodes_are_those_of_all_pairs() {
     let n = 40;
     let x = rolled(n, 1e-3);
     let held: Vec<bool> = (0..x.len()).map(|v| v % 7 == 0).collect();
@@ -176,15 +176,15 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
             3 => (500..560).contains(&v),
             _ => random.bits().is_multiple_of(1 << case),
         };
-        let fresh: Vec<bool> = (0..x.len()).map(|v| some(v, &mut random)).collect();
+        let changed: Vec<bool> = (0..x.len()).map(|v| some(v, &mut random)).collect();
         let mut expected = all.clone();
-        expected.retain(|pair| pair.nodes().iter().any(|&node| fresh[node as usize]));
+        expected.retain(|pair| pair.nodes().iter().any(|&node| changed[node as usize]));
         assert_eq!(expected.is_empty(), case == 0, "{case}");
         for shares in [1, 2, 5] {
             let (mut search, mut together) = (IncrementalBroadPhase::default(), Vec::new());
             for share in 0..shares {
                 let mut found = Vec::new();
-                search.find(&parts, &fresh, [share, shares], of, keep, &mut found).unwrap();
+                search.find(&parts, &changed, [share, shares], of, keep, &mut found).unwrap();
                 assert!(found.is_sorted_by(|a, b| a < b) && (shares < 5 || found.len() < all.len()));
                 together.extend(found);
             }
@@ -194,8 +194,8 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
     }
 }
 
-/// Steps of a rolled sheet whose ways change from step to step have the touches and impacts of a new search in each
-/// place, and most of them search for the pairs of some nodes alone.
+/// Steps of a rolled sheet whose displacements change from step to step have the touches and impacts of a new search in
+/// each place, and most of them search for the pairs of some nodes alone.
 #[test]
 fn steps_have_the_pairs_of_new_searches() {
     let (n, thickness) = (30, 0.03);
@@ -209,7 +209,7 @@ fn steps_have_the_pairs_of_new_searches() {
     let (mut met, mut touched) = (0, 0);
     for step in 0..25_usize {
         contact.start_step(&x);
-        // The way of the velocities, and two changes of it, of which the second is for some nodes alone.
+        // The displacement by the velocities, and two changes of it, of which the second is for some nodes alone.
         for part in 0..3 {
             let scale = [1.0, 0.02, 0.0][part] * f64::from(u8::from(part != 1 || step % 3 > 0));
             let mut by = vec![[0.0; 3]; rest.len()];
@@ -236,8 +236,8 @@ fn steps_have_the_pairs_of_new_searches() {
     assert!(met > 10 && touched > 1000 && *some > 20 && *whole < 15, "{met} {touched} {some} {whole}");
 }
 
-/// Two triangles that are 10 apart, with a thickness of 1: candidates serve until a node is half of it from the way, beside
-/// a translation of all.
+/// Two triangles that are 10 apart, with a thickness of 1: candidates serve until a node is half of it from the
+/// displacement, beside a translation of all.
 const APART: [[f64; 3]; 6] =
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 10.0, 0.0], [1.0, 10.0, 0.0], [0.0, 11.0, 0.0]];
 
@@ -246,12 +246,12 @@ fn apart() -> ClothContact<Counted> {
     ClothContact::with(Counted::default(), &triangles, &[false; 6], &APART, 1.0, 40.0).unwrap()
 }
 
-/// The ways, or the places, of both triangles.
+/// The displacements, or the positions, of both triangles.
 fn both(first: [f64; 3], second: [f64; 3]) -> Vec<f64> {
     [[first; 3], [second; 3]].as_flattened().as_flattened().to_vec()
 }
 
-/// The positions after a share of a way.
+/// The positions after a share of a displacement.
 fn there(t: f64, by: &[f64]) -> Vec<f64> {
     APART.as_flattened().iter().zip(by).map(|(x, d)| x + t * d).collect()
 }
@@ -270,37 +270,37 @@ fn translations_need_no_search() {
         assert_eq!(searches(&both([0.0; 3], [0.0, 0.0, length])), expected, "{length}");
         assert_eq!(searches(&both(down, [0.0, -5.0, length])), expected, "{length}");
     }
-    // Equal ways leave nothing, although the sum of three tenths is not 0.3.
+    // Equal displacements leave nothing, although the sum of three tenths is not 0.3.
     let mut contact = apart();
     assert_eq!(contact.max_step(APART.as_flattened(), &[0.1, 0.2, 0.7].repeat(6)), 16.0);
     assert_eq!(contact.search().whole, 1);
 }
 
-/// A bound on a step searches along its way. Positions near any share of the way, and ways that stay near it, need no other
-/// search.
+/// A bound on a step searches along its displacement. Positions near any share of it, and displacements that stay near
+/// it, need no other search.
 #[test]
 fn one_search_serves_a_whole_displacement() {
-    let way = both([8.0, 0.0, -1.0], [0.0, 0.0, 7.0]);
-    let searches = |look: &dyn Fn(&mut ClothContact<Counted>) -> f64| {
+    let dx = both([8.0, 0.0, -1.0], [0.0, 0.0, 7.0]);
+    let searches = |check: &dyn Fn(&mut ClothContact<Counted>) -> f64| {
         let mut contact = apart();
-        assert!(contact.max_step(APART.as_flattened(), &way) >= 1.0);
+        assert!(contact.max_step(APART.as_flattened(), &dx) >= 1.0);
         assert_eq!(contact.search().whole, 2);
-        assert!(look(&mut contact) >= 0.0);
+        assert!(check(&mut contact) >= 0.0);
         contact.search().whole - 2
     };
     for t in [0.0, 0.3, 1.0] {
         for (aside, expected) in [(0.0, 0), (0.8, 0), (1.2, 1)] {
-            let mut x = there(t, &way);
+            let mut x = there(t, &dx);
             x[9..].iter_mut().skip(1).step_by(3).for_each(|y| *y += aside);
             let found = searches(&|contact| contact.detect(&x).unwrap().len() as f64);
             assert_eq!(found, expected, "{t}, {aside} aside");
         }
     }
     for t in [-0.2, 1.2] {
-        assert_eq!(searches(&|contact| contact.detect(&there(t, &way)).unwrap().len() as f64), 1, "{t}");
+        assert_eq!(searches(&|contact| contact.detect(&there(t, &dx)).unwrap().len() as f64), 1, "{t}");
     }
-    let scaled = |by: f64| -> Vec<f64> { way.iter().map(|d| by * d + 0.3).collect() };
-    let steps = |place: f64, by: &[f64]| searches(&|contact| contact.max_step(&there(place, &way), by));
+    let scaled = |by: f64| -> Vec<f64> { dx.iter().map(|d| by * d + 0.3).collect() };
+    let steps = |place: f64, by: &[f64]| searches(&|contact| contact.max_step(&there(place, &dx), by));
     for longer in [1.0, 1.001, 1.01, 0.999, 0.5] {
         assert_eq!(steps(0.0, &scaled(longer)), 0, "{longer}");
     }
@@ -317,8 +317,8 @@ fn one_search_serves_a_whole_displacement() {
     assert!(matches!(contact.take_fault(), Some(ContactError::Box { .. })));
 }
 
-/// Ten nodes of a sheet that is still have half of their way behind them. Of all nodes, only three that turn aside are
-/// searched for: still nodes have no say on the share of the way that is gone.
+/// Ten nodes of a sheet that is still have half of their displacement behind them. Of all nodes, only three that turn
+/// aside are searched for: still nodes have no say on the share of the displacement that is done.
 #[test]
 fn only_nodes_that_turn_aside_are_searched_for() {
     let (n, thickness) = (10_u32, 0.03);
@@ -334,18 +334,18 @@ fn only_nodes_that_turn_aside_are_searched_for() {
     let half: Vec<[f64; 3]> = by.iter().map(|d| d.map(|d| 0.5 * d)).collect();
     let there: Vec<f64> = x.iter().zip(half.as_flattened()).map(|(x, d)| x + d).collect();
     assert!(contact.impacts(&there, &half).unwrap().is_empty());
-    assert_eq!((contact.search().whole, contact.search().some), (whole, some), "the same way");
+    assert_eq!((contact.search().whole, contact.search().some), (whole, some), "the same displacement");
     let mut aside = half.clone();
     [33, 55, 77].into_iter().for_each(|v| aside[v][2] = -5.0 * thickness);
     assert!(contact.impacts(&there, &aside).unwrap().is_empty());
     let search = contact.search();
     assert_eq!((search.whole, search.some), (whole, some + 1));
-    let fresh: Vec<usize> = (0..100).filter(|&v| search.fresh[v]).collect();
-    assert_eq!(fresh, [33, 55, 77]);
+    let changed: Vec<usize> = (0..100).filter(|&v| search.changed[v]).collect();
+    assert_eq!(changed, [33, 55, 77]);
 }
 
-/// A search for several steps has boxes around the ways of nodes, and those of a node that is much faster than the others
-/// are not as long as all these steps.
+/// A search for several steps has boxes around the displacements of nodes, and those of a node that is much faster than
+/// the others are not as long as all these steps.
 #[test]
 fn boxes_of_fast_nodes_are_limited() {
     let (n, thickness) = (14_u32, 0.03);

@@ -86,8 +86,8 @@ fn friction_follows_the_force_of_the_obstacle() {
     let across = |x: &[f64; 3]| {
         let n = solid.normal(*x);
         let least = (0..3).min_by(|a, b| n[*a].abs().total_cmp(&n[*b].abs())).unwrap();
-        let way: [f64; 3] = std::array::from_fn(|c| f64::from(c == least) - n[least] * n[c]);
-        [0, 1, 2].map(|c| x[c] + way[c] / norm(way))
+        let tangent: [f64; 3] = std::array::from_fn(|c| f64::from(c == least) - n[least] * n[c]);
+        [0, 1, 2].map(|c| x[c] + tangent[c] / norm(tangent))
     };
     let slid: Vec<f64> = x.as_chunks().0.iter().flat_map(across).collect();
     friction.add_gradient(&slid, &mut held);
@@ -104,8 +104,8 @@ fn slopes_are_bounded() {
     for (x, by) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
         for size in [1e-3, 1.0] {
             let y = [0, 1, 2].map(|k| x[k] + size * by[k]);
-            let way = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
-            let slope = (solid.distance(*x) - solid.distance(y)).abs() / way;
+            let length = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
+            let slope = (solid.distance(*x) - solid.distance(y)).abs() / length;
             assert!(slope < solid.lipschitz() + 1e-9, "{x:?} {by:?}: {slope}");
         }
     }
@@ -137,9 +137,9 @@ fn sharp_corners_stay_within_the_samples() {
     let grown = solid.grown(1.5 * h);
     let directions = noise(1500, 8);
     let (mut farthest, mut crossings) = (0.0_f64, 0);
-    for way in directions.as_chunks::<3>().0 {
-        let length = norm(*way);
-        let at = |t: f64| [0, 1, 2].map(|k| tip[k] + t * way[k] / length);
+    for direction in directions.as_chunks::<3>().0 {
+        let length = norm(*direction);
+        let at = |t: f64| [0, 1, 2].map(|k| tip[k] + t * direction[k] / length);
         // From the tip outwards to the surface of the grown solid.
         let mut before = grown.gradient(at(0.0));
         for step in 1..400 {

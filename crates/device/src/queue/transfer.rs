@@ -47,7 +47,7 @@ impl<T: Real> Queue<T> {
         }
     }
 
-    /// Reads the start of a buffer and waits for it.
+    /// Reads the start of a buffer and synchronises.
     pub(crate) fn read<S: Real>(&mut self, from: &Buffer, host: &mut [S]) -> Result<(), Error> {
         self.run(|queue| match queue.memory.shared {
             true => queue.mapped(from, host.len(), Access::Read, |there| host.copy_from_slice(there)),
@@ -55,7 +55,7 @@ impl<T: Real> Queue<T> {
         })
     }
 
-    /// Overwrites the start of a buffer and waits for it.
+    /// Overwrites the start of a buffer and synchronises.
     pub(crate) fn write<S: Real>(&mut self, to: &Buffer, host: &[S]) -> Result<(), Error> {
         self.run(|queue| match queue.memory.shared {
             true => queue.mapped(to, host.len(), Access::Overwrite, |there| there.copy_from_slice(host)),
@@ -77,17 +77,17 @@ impl<T: Real> Queue<T> {
         self.run(|queue| queue.write_at(to, &runs))
     }
 
-    /// Overwrites the start of a list and waits for it.
+    /// Overwrites the start of a list and synchronises.
     pub(crate) fn write_list(&mut self, to: &Buffer, host: &[u32]) -> Result<(), Error> {
         self.run(|queue| queue.write_at(to, &[(0, bytes_of_indices(host))]))
     }
 
-    /// Reads the start of a list and waits for it.
+    /// Reads the start of a list and synchronises.
     pub(crate) fn read_list(&mut self, from: &Buffer, host: &mut [u32]) -> Result<(), Error> {
         self.run(|queue| queue.read_at(Some(from), 0, bytes_of_indices_mut(host)))
     }
 
-    /// Calls `fill` to write all of the first `count` entries of a buffer, and waits for it. `fill` must stay
+    /// Calls `fill` to write all of the first `count` entries of a buffer, and synchronises. `fill` must stay
     /// on this thread, see [`convert`](crate::memory::convert).
     pub(crate) fn put<S: Real>(
         &mut self,
@@ -146,7 +146,7 @@ impl<T: Real> Queue<T> {
         })
     }
 
-    /// Reads from a buffer, or from the slots, and waits for it.
+    /// Reads from a buffer, or from the slots, and synchronises.
     pub(super) fn read_at(
         &mut self,
         from: Option<&Buffer>,

@@ -141,7 +141,7 @@ fn proved_definiteness_agrees_with_the_principal_minors() {
         }
         proved[0] += usize::from(values(&diagnosis).definiteness == Definiteness::Positive);
         proved[1] += usize::from(values(&diagnosis).definiteness == Definiteness::Negative);
-        if values(&diagnosis).floating > 0 {
+        if values(&diagnosis).unconstrained > 0 {
             assert_eq!(three, 0, "{rows:?}");
         }
     }
@@ -201,7 +201,7 @@ fn unconstrained_components_are_found() {
         [0.0, 0.0, 2.0, -1.0],
         [0.0, 0.0, -1.0, 1.0],
     ]));
-    assert_eq!(d.findings[0], Finding::Floating { components: 1, rows: sample(&[0]) });
+    assert_eq!(d.findings[0], Finding::Unconstrained { components: 1, rows: sample(&[0]) });
     assert!(d.findings.contains(&Finding::Components { count: 2, largest: 2 }));
     assert_eq!(values(&d).definiteness, Definiteness::MaybePositive);
 }
@@ -213,8 +213,8 @@ fn floating_is_seen_for_each_component_of_a_block() {
         let e = [&e[..], &[(1, 3, -1.0), (3, 1, -1.0)]].concat();
         diagnose(&from_triplets_blocked(4, 4, (2, 2), &e).unwrap())
     };
-    assert_eq!(values(&spring(1.0)).floating, 1);
-    assert_eq!(values(&spring(2.0)).floating, 0);
+    assert_eq!(values(&spring(1.0)).unconstrained, 1);
+    assert_eq!(values(&spring(2.0)).unconstrained, 0);
 }
 
 /// If sums of absolute values overflow, row sums are not reported as vanishing.
@@ -222,7 +222,7 @@ fn floating_is_seen_for_each_component_of_a_block() {
 fn huge_entries_are_not_called_unconstrained() {
     let (d, off) = (1.7e308, -0.8e308);
     let a = matrix([[d, off, off], [off, d, off], [off, off, d]]);
-    assert_eq!(values(&diagnose(&a)).floating, 0);
+    assert_eq!(values(&diagnose(&a)).unconstrained, 0);
 }
 
 /// A scalar problem stored in blocks. The kernel consists of constants that are equal for all unknowns.
@@ -233,7 +233,7 @@ fn laplacians_are_unconstrained_in_any_blocking() {
         (0..n * n).map(|e| (e / n, e % n, if e / n == e % n { f64::from(n - 1) } else { -1.0 })).collect();
     for b in [1, 2, 4] {
         let a = from_triplets_blocked(8, 8, (b, b), &entries).unwrap();
-        assert_eq!(values(&diagnose(&a)).floating, 1, "{b}");
+        assert_eq!(values(&diagnose(&a)).unconstrained, 1, "{b}");
     }
 }
 
@@ -268,7 +268,7 @@ fn an_empty_matrix_has_no_finding() {
 #[test]
 fn single_precision_has_its_own_round_off() {
     let laplacian = [(0, 0, 0.3_f32), (0, 1, -0.3), (1, 0, -0.3), (1, 1, 0.3 + 3e-8)];
-    assert_eq!(values(&diagnose(&from_triplets(2, 2, &laplacian).unwrap())).floating, 1);
+    assert_eq!(values(&diagnose(&from_triplets(2, 2, &laplacian).unwrap())).unconstrained, 1);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn every_finding_prints_and_says_what_to_do() {
         Finding::Unsymmetric { pair: (0, 1), values: (1.0, 2.0), relative: 0.5, one_sided: 0 },
         Finding::NearlySymmetric { relative: 1e-10 },
         Finding::Indefinite(Witness::Triple { rows: (0, 1, 2) }),
-        Finding::Floating { components: 1, rows: rows() },
+        Finding::Unconstrained { components: 1, rows: rows() },
         Finding::Scale { least: (0, 1e-9), most: (1, 1.0) },
         Finding::Fixed(rows()),
         Finding::DiagonalOnly(rows()),
@@ -328,7 +328,7 @@ fn real_matrices_are_what_their_index_says() {
     }
     for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
         let Some(a) = real(name) else { return };
-        assert_eq!(values(&diagnose(&a)).floating, 1, "{name}");
+        assert_eq!(values(&diagnose(&a)).unconstrained, 1, "{name}");
     }
     let Some(sherman) = real("sherman1") else { return };
     let d = diagnose(&sherman);

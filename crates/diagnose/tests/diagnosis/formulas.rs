@@ -17,8 +17,8 @@ fn path(n: u32, off: f64, scale: f64) -> Bsr<f64> {
 #[test]
 fn a_row_sum_is_judged_beside_the_entries_of_its_row() {
     for scale in [1e-6, 1.0, 1e6] {
-        let floating = |off| diagnose(&path(9, off, scale)).values.unwrap().floating;
-        assert_eq!((floating(0.0), floating(1e-14), floating(1e-9)), (1, 1, 0), "{scale}");
+        let unconstrained = |off| diagnose(&path(9, off, scale)).values.unwrap().unconstrained;
+        assert_eq!((unconstrained(0.0), unconstrained(1e-14), unconstrained(1e-9)), (1, 1, 0), "{scale}");
     }
 }
 

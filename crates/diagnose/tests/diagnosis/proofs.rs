@@ -62,7 +62,7 @@ fn a_stored_zero_proves_nothing() {
     assert_eq!(stored.nnz(), 7);
     let diagnosis = diagnose(&stored);
     let values = diagnosis.values.unwrap();
-    assert_eq!((values.definiteness, values.floating), (Definiteness::MaybePositive, 1));
+    assert_eq!((values.definiteness, values.unconstrained), (Definiteness::MaybePositive, 1));
     assert_eq!((diagnosis.structure.components, diagnosis.structure.connected), (2, 1));
     // A number in place of the zero connects them, and then row 2 holds the others.
     let held = symmetric(3, &[(0, 0, 1.5), (0, 1, -1.0), (1, 1, 1.5), (1, 2, -0.5), (2, 2, 2.0)]);

@@ -41,7 +41,7 @@ struct Work {
     /// The columns with an entry in row k, sorted along the elimination tree.
     pattern: Vec<u32>,
     /// For each column, the last row that visited it.
-    seen: Vec<u32>,
+    visited: Vec<u32>,
     /// The number of entries of each column so far.
     filled: Vec<u32>,
 }
@@ -59,7 +59,7 @@ impl Ldlt {
 
     fn plan(a: &Bsr<f64>, definite: bool) -> Result<Self, DirectError> {
         let (n, structure) = (a.shape().0, Structure::of(a)?);
-        let work = Work { y: zeros(n)?, pattern: zeros(n)?, seen: zeros(n)?, filled: zeros(n)? };
+        let work = Work { y: zeros(n)?, pattern: zeros(n)?, visited: zeros(n)?, filled: zeros(n)? };
         let (rows, values) = (Vec::new(), Vec::new());
         let (d, sizes) = (zeros(n)?, zeros(n)?);
         Ok(Self { definite, sign: 1.0, structure, rows, values, d, sizes, work })
@@ -73,16 +73,16 @@ impl Ldlt {
     /// Finds the columns with entries in row k and stores them at the end of `pattern`, from the returned
     /// index on.
     fn gather(&mut self, a: &Bsr<f64>, k: usize) -> usize {
-        let (structure, Work { y, pattern, seen, .. }) = (&self.structure, &mut self.work);
+        let (structure, Work { y, pattern, visited, .. }) = (&self.structure, &mut self.work);
         let mut top = pattern.len();
-        seen[k] = k as u32;
+        visited[k] = k as u32;
         for (i, at) in structure.column(k) {
             y[i] += self.sign * a.values()[at];
             // The path from i to the first visited column, stored in reverse: a column must come after the
             // columns on which it depends.
             let (mut i, mut length) = (i, 0);
-            while seen[i] != k as u32 {
-                seen[i] = k as u32;
+            while visited[i] != k as u32 {
+                visited[i] = k as u32;
                 pattern[length] = i as u32;
                 length += 1;
                 i = structure.parent[i] as usize;
@@ -159,7 +159,7 @@ impl Factorization for Ldlt {
         }
         self.work.filled.fill(0);
         self.work.y.fill(0.0);
-        self.work.seen.fill(super::structure::NONE);
+        self.work.visited.fill(super::structure::NONE);
         for k in 0..n {
             let top = self.gather(a, k);
             let d = self.eliminate(k, top);

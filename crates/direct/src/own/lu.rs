@@ -179,7 +179,7 @@ fn bound(a: &Bsr<f64>, order: &[u32]) -> Result<(usize, f64), DirectError> {
     }
     let mut waiting: Vec<Vec<(Vec<u32>, usize)>> = zeros(n)?;
     columns.into_iter().filter(|c| !c.is_empty()).for_each(|c| waiting[c[0] as usize].push((c, 1)));
-    let (mut seen, mut nnz, mut flops) = (zeros::<u32>(n)?, 0, 0.0);
+    let (mut visited, mut nnz, mut flops) = (zeros::<u32>(n)?, 0, 0.0);
     for k in 0..n {
         let (mut union, mut rows) = (Vec::new(), 0);
         for (list, count) in std::mem::take(&mut waiting[k]) {
@@ -187,7 +187,7 @@ fn bound(a: &Bsr<f64>, order: &[u32]) -> Result<(usize, f64), DirectError> {
             more(&mut union, list.len())?;
             let new = list
                 .iter()
-                .filter(|&&j| std::mem::replace(&mut seen[j as usize], k as u32 + 1) != k as u32 + 1);
+                .filter(|&&j| std::mem::replace(&mut visited[j as usize], k as u32 + 1) != k as u32 + 1);
             union.extend(new.copied().filter(|&j| j as usize > k));
         }
         nnz += rows + union.len();
@@ -207,14 +207,15 @@ fn rows_that_share(a: &Bsr<f64>) -> Result<Graph, DirectError> {
     for i in 0..nodes {
         a.pattern().row(i).iter().for_each(|&j| columns[j as usize].push(i as u32));
     }
-    let (mut edges, mut seen) = (Vec::new(), zeros(nodes)?);
+    let (mut edges, mut visited) = (Vec::new(), zeros(nodes)?);
     for i in 0..nodes as u32 {
         let columns = a.pattern().row(i as usize).iter().map(|&j| &columns[j as usize]);
         for rows in columns.filter(|rows| rows.len() <= most) {
             more(&mut edges, rows.len())?;
             // Each edge once: many rows share several columns.
-            let later =
-                rows.iter().filter(|&&j| j > i && std::mem::replace(&mut seen[j as usize], i + 1) != i + 1);
+            let later = rows
+                .iter()
+                .filter(|&&j| j > i && std::mem::replace(&mut visited[j as usize], i + 1) != i + 1);
             edges.extend(later.map(|&j| (i, j)));
         }
     }

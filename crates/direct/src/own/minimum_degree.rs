@@ -62,7 +62,7 @@ struct Quotient {
     merged: Vec<Vec<u32>>,
     left: u32,
     /// The last step that visited each node.
-    seen: Vec<u32>,
+    visited: Vec<u32>,
     /// The last step that visited each element.
     counted: Vec<u32>,
     /// |L_e \ L_p| of the elements counted in the step that eliminates p.
@@ -88,7 +88,7 @@ impl Quotient {
             left: queue.len() as u32,
             queue,
             merged: vec![Vec::new(); n],
-            seen: vec![0; n],
+            visited: vec![0; n],
             counted: vec![0; n],
             outside: vec![0; n],
             step: 0,
@@ -119,8 +119,8 @@ impl Quotient {
             self.size[e as usize] = 0;
         }
         self.weight[p as usize] = 0;
-        let (weight, seen, step) = (&self.weight, &mut self.seen, self.step);
-        near.retain(|&i| weight[i as usize] > 0 && std::mem::replace(&mut seen[i as usize], step) != step);
+        let (weight, visited, step) = (&self.weight, &mut self.visited, self.step);
+        near.retain(|&i| weight[i as usize] > 0 && std::mem::replace(&mut visited[i as usize], step) != step);
         near
     }
 
@@ -141,8 +141,8 @@ impl Quotient {
     /// bound d_i.
     fn renew(&mut self, i: u32, p: u32, size: u32) {
         let at = i as usize;
-        let (weight, seen, step) = (&self.weight, &self.seen, self.step);
-        self.variables[at].retain(|&j| weight[j as usize] > 0 && seen[j as usize] != step);
+        let (weight, visited, step) = (&self.weight, &self.visited, self.step);
+        self.variables[at].retain(|&j| weight[j as usize] > 0 && visited[j as usize] != step);
         let (sizes, outside) = (&self.size, &self.outside);
         self.elements[at].retain(|&e| sizes[e as usize] > 0 && outside[e as usize] > 0);
         let near: u32 = self.variables[at].iter().map(|&j| weight[j as usize]).sum();

@@ -14,7 +14,7 @@ use crate::DirectError;
 /// A depth-first search without recursion.
 pub(super) struct Reach {
     /// The last step that visited each row.
-    seen: Vec<u32>,
+    visited: Vec<u32>,
     /// The rows on the path from the start, each with the next entry of its column.
     path: Vec<(u32, usize)>,
     /// The rows that the search has left, stored from the end.
@@ -25,12 +25,12 @@ pub(super) struct Reach {
 impl Reach {
     pub(super) fn new(n: usize) -> Result<Self, DirectError> {
         let path = zeros(n)?;
-        Ok(Self { seen: zeros(n)?, path, found: zeros(n)?, top: n })
+        Ok(Self { visited: zeros(n)?, path, found: zeros(n)?, top: n })
     }
 
     /// Marks all rows as not visited.
     pub(super) fn clear(&mut self) {
-        self.seen.fill(NONE);
+        self.visited.fill(NONE);
     }
 
     /// Starts a new step.
@@ -41,19 +41,19 @@ impl Reach {
     /// Adds the rows that can be reached from `row` in step k: `step[i]` is the step in which row i was the
     /// pivot, and the `rows` of column s of L begin at `starts[s]`.
     pub(super) fn add(&mut self, k: u32, row: usize, step: &[u32], starts: &[usize], rows: &[u32]) {
-        if self.seen[row] == k {
+        if self.visited[row] == k {
             return;
         }
         let first = |i: usize| if step[i] == NONE { 0 } else { starts[step[i] as usize] };
         let end = |i: usize| if step[i] == NONE { 0 } else { starts[step[i] as usize + 1] };
-        self.seen[row] = k;
+        self.visited[row] = k;
         self.path[0] = (row as u32, first(row));
         let mut depth = 1;
         while depth > 0 {
             let (i, next) = self.path[depth - 1];
             let until = end(i as usize);
-            let unseen = (next..until).find(|&at| self.seen[rows[at] as usize] != k);
-            let Some(at) = unseen else {
+            let unvisited = (next..until).find(|&at| self.visited[rows[at] as usize] != k);
+            let Some(at) = unvisited else {
                 depth -= 1;
                 self.top -= 1;
                 self.found[self.top] = i;
@@ -61,7 +61,7 @@ impl Reach {
             };
             let to = rows[at] as usize;
             self.path[depth - 1].1 = at + 1;
-            self.seen[to] = k;
+            self.visited[to] = k;
             self.path[depth] = (to as u32, first(to));
             depth += 1;
         }
@@ -74,6 +74,6 @@ impl Reach {
 
     /// The number of bytes held.
     pub(super) fn bytes(&self) -> usize {
-        4 * (self.seen.len() + self.found.len()) + 16 * self.path.len()
+        4 * (self.visited.len() + self.found.len()) + 16 * self.path.len()
     }
 }

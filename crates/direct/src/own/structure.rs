@@ -83,17 +83,17 @@ impl Structure {
 
     /// Computes the tree, and counts the entries of each column of L row by row.
     fn plant(&mut self, n: usize) -> Result<(), DirectError> {
-        let mut seen: Vec<u32> = zeros(n)?;
+        let mut visited: Vec<u32> = zeros(n)?;
         for k in 0..n as u32 {
-            (self.parent[k as usize], seen[k as usize]) = (NONE, k);
+            (self.parent[k as usize], visited[k as usize]) = (NONE, k);
             for at in self.starts[k as usize]..self.starts[k as usize + 1] {
                 let mut i = self.rows[at];
-                while seen[i as usize] != k {
+                while visited[i as usize] != k {
                     if self.parent[i as usize] == NONE {
                         self.parent[i as usize] = k;
                     }
                     self.columns[i as usize + 1] += 1;
-                    seen[i as usize] = k;
+                    visited[i as usize] = k;
                     i = self.parent[i as usize];
                 }
             }

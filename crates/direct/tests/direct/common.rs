@@ -25,7 +25,7 @@ pub(crate) fn beside(a: &Bsr<f64>) -> Bsr<f64> {
 }
 
 /// The Laplacian of a path graph: singular, with the constants as null space.
-pub(crate) fn floating(n: u32) -> Bsr<f64> {
+pub(crate) fn unconstrained(n: u32) -> Bsr<f64> {
     let entries: Vec<_> =
         (1..n).flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]).collect();
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()

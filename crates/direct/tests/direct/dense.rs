@@ -56,13 +56,13 @@ fn pseudo_inverses_satisfy_the_penrose_equations() {
 }
 
 #[test]
-fn classes_follow_the_spectrum() {
-    let class = |m: &PseudoInverse| Preconditioner::<Vec<f64>>::kind(m);
-    assert_eq!(class(&usual().invert(&of_rank(6, 4, true)).unwrap()), PreconditionerKind::Symmetric);
-    assert_eq!(class(&usual().invert(&of_rank(6, 4, false)).unwrap()), PreconditionerKind::Linear);
+fn kind_follows_from_the_spectrum() {
+    let kind = |m: &PseudoInverse| Preconditioner::<Vec<f64>>::kind(m);
+    assert_eq!(kind(&usual().invert(&of_rank(6, 4, true)).unwrap()), PreconditionerKind::Symmetric);
+    assert_eq!(kind(&usual().invert(&of_rank(6, 4, false)).unwrap()), PreconditionerKind::Linear);
     let mut a = of_rank(6, 4, true);
     a.values_mut().iter_mut().for_each(|v| *v = -*v);
-    assert_eq!(class(&usual().invert(&a).unwrap()), PreconditionerKind::Linear);
+    assert_eq!(kind(&usual().invert(&a).unwrap()), PreconditionerKind::Linear);
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
     let mut none = usual().invert(&zero).unwrap();
     let mut z = vec![1.0; 6];

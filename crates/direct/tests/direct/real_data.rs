@@ -87,8 +87,8 @@ fn positive_definite_matrices_are_solved_by_cholesky() {
     for name in SPD {
         let Some((method, residuals)) = solve(name) else { return };
         assert_eq!(method, Method::Cholesky, "{name}");
-        for (residual, floor) in residuals {
-            assert!(residual < floor, "{name}: {residual:e}");
+        for (residual, bound) in residuals {
+            assert!(residual < bound, "{name}: {residual:e}");
         }
     }
 }

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::common::{build, direct, floating, small};
+use super::common::{build, direct, small, unconstrained};
 
 const SEED: u64 = 5;
 
@@ -122,7 +122,7 @@ fn a_mixed_method_of_a_client_is_factored() {
 /// −A is factored as A is, by the same operations.
 #[test]
 fn a_negative_definite_matrix_costs_what_its_negative_costs() {
-    for (a, n) in [(floating(50), 50), (floating(900), 900)] {
+    for (a, n) in [(unconstrained(50), 50), (unconstrained(900), 900)] {
         let [mut a, mut minus] = [a.clone(), a];
         a.values_mut()[0] += 1.0;
         minus.values_mut().iter_mut().zip(a.values()).for_each(|(m, v)| *m = -v);
@@ -164,7 +164,7 @@ fn singular_systems_with_a_solution_are_solved() {
         assembly::from_triplets(n as usize + 2, n as usize + 2, &entries).unwrap()
     };
     for n in [40, 1100] {
-        for (name, a) in [("path", floating(n)), ("chain", transition(n)), ("redundant", redundant(n))] {
+        for (name, a) in [("path", unconstrained(n)), ("chain", transition(n)), ("redundant", redundant(n))] {
             assert!(matches!(build(Method::Auto, &a), Err(DirectError::Singular { .. })), "{name} {n}");
             let mut factor = kept(&a).unwrap();
             assert!(matches!(factor.singular(), Some(DirectError::Singular { .. })), "{name} {n}");
@@ -176,7 +176,7 @@ fn singular_systems_with_a_solution_are_solved() {
             assert!(solved.relative_residual < 1e-9, "{name} {n}, updated: {solved:?}");
         }
     }
-    let mut regular = floating(400);
+    let mut regular = unconstrained(400);
     regular.values_mut()[0] += 1.0;
     assert!(kept(&regular).unwrap().singular().is_none());
 }
@@ -248,7 +248,7 @@ fn a_singular_pattern_is_refused() {
 fn a_small_matrix_needs_no_buffer() {
     for method in [Method::Cholesky, Method::Ldlt, Method::Lu] {
         let parameters = Direct { method, ..Direct::default() };
-        let mut a = floating(299);
+        let mut a = unconstrained(299);
         a.values_mut()[0] += 1.0;
         assert_eq!(parameters.factor(&a).unwrap().stats().products, 0);
     }

@@ -57,7 +57,7 @@ const NOBODY: u32 = u32::MAX;
 /// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
 /// tests as candidates; every rank receives all touches and the first impact, which are those of [`BroadPhase`] on one host,
 /// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of
-/// the whole surface on every rank, later of the parts near the queries of a rank, or of fresh parts alone; a gather
+/// the whole surface on every rank, later of the parts near the queries of a rank, or of changed parts alone; a gather
 /// of 8 bytes per 256 queries for all pairs, of 16 bytes for each search, of 108 bytes per touch
 /// ([`at_nodes_of`](Self::at_nodes_of) sends fewer), and of one impact per rank.
 ///
@@ -85,7 +85,7 @@ pub struct RankSearch<C> {
     /// rank.
     pub whole_below: usize,
     pub(crate) near: LocalBroadPhase,
-    fresh: IncrementalBroadPhase,
+    incremental: IncrementalBroadPhase,
     /// The number of searches for the pairs of some nodes.
     some: usize,
     /// The tests of each group of queries in the last search that was shared.
@@ -112,7 +112,7 @@ impl<C: Communicator> RankSearch<C> {
             alone_below: 4096,
             whole_below: 32,
             near: LocalBroadPhase::default(),
-            fresh: IncrementalBroadPhase::default(),
+            incremental: IncrementalBroadPhase::default(),
             some: 0,
             counts: Vec::new(),
             tests: 0,
@@ -196,27 +196,27 @@ impl<C: Communicator> RankSearch<C> {
 const PIECES: usize = 16;
 
 impl<C: Communicator> Search for RankSearch<C> {
-    /// Fresh parts are divided evenly. *Cost* of the ranks, with fresh nodes, a gather of 16 bytes.
+    /// Changed parts are divided evenly. *Cost* of the ranks, with changed nodes, a gather of 16 bytes.
     fn pairs(
         &mut self,
         parts: &Topology,
-        fresh: Option<&[bool]>,
+        changed: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        if let Some(fresh) = fresh {
+        if let Some(changed) = changed {
             self.some += 1;
             let own = if self.shared { [self.comm.rank(), self.comm.size()] } else { [0, 1] };
-            let searched = self.fresh.find(parts, fresh, own, of, keep, found);
+            let searched = self.incremental.find(parts, changed, own, of, keep, found);
             self.comm.worked(PLACED * parts.nodes());
-            self.comm.worked(HASHED * self.fresh.parts() + COUNTED * self.fresh.visited());
-            self.comm.worked(MEASURED * self.fresh.overlaps());
+            self.comm.worked(HASHED * self.incremental.parts() + COUNTED * self.incremental.visited());
+            self.comm.worked(MEASURED * self.incremental.overlaps());
             if !self.shared {
                 return searched;
             }
             let mark = fingerprint(parts, Kind::Incremental, of);
-            let mark = fresh.iter().fold(mark, |sum, &node| mix(sum, node.into()));
+            let mark = changed.iter().fold(mark, |sum, &node| mix(sum, node.into()));
             let agreed = share(&self.comm, mark, searched.map(|()| Vec::new()));
             return agreed.map(drop).inspect_err(|_| found.clear());
         }
@@ -340,7 +340,7 @@ pub(crate) enum Kind {
     Whole,
     /// All pairs, with hashes of what is near.
     Local,
-    /// The pairs of fresh nodes.
+    /// The pairs of changed nodes.
     Incremental,
     /// The first impact.
     First,

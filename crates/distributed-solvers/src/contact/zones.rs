@@ -49,8 +49,8 @@ pub struct Resolved {
 /// after [`ROUNDS`] rounds some may be left ([`Resolved::over`]). Masses are positive.
 ///
 /// All ranks call it with the same arguments, and get the same bits at any number of ranks. *Cost* in
-/// each round a search for the pairs of nodes whose displacements left the tube of the last search, a gather of 28 bytes per
-/// impact and a broadcast of 28 bytes per node in zones. *Panics* on wrong lengths.
+/// each round a search for the pairs of nodes whose displacements left the bounds of the last search, a gather of 28
+/// bytes per impact and a broadcast of 28 bytes per node in zones. *Panics* on wrong lengths.
 ///
 /// # Errors
 /// [`ContactError::Position`] for a node that is not finite, [`ContactError::Ranks`], those of the search. The displacements

@@ -1,7 +1,7 @@
 //! Vectors whose entries are divided among ranks, each of which keeps its share on a device.
 //!
-//! Entry-wise operations enqueue kernels and return. A reduction sums on the device, waits for one number per sum, and
-//! adds the numbers of all ranks; several sums share the synchronisation and the messages.
+//! Entry-wise operations enqueue kernels and return. A reduction sums on the device, synchronises for one number per
+//! sum, and adds the numbers of all ranks; several sums share the synchronisation and the messages.
 
 use std::sync::Arc;
 

@@ -31,7 +31,7 @@ pub(crate) struct Gathered {
     own: Vec<f64>,
     pub(crate) levels: usize,
     /// The kind of the solver.
-    pub(crate) class: PreconditionerKind,
+    pub(crate) kind: PreconditionerKind,
     pub(crate) entries: u64,
 }
 
@@ -50,9 +50,9 @@ impl Gathered {
         let built = matrix.zip(kernel).map(|(a, kernel)| build(parameters, vectors, a, &kernel)).transpose();
         let (solver, system) = agree(comm, built)?.unzip();
         let (n, of_rank) = (level.on.layout().unknowns(), level.on.count() * level.on.layout().block());
-        let (levels, class) = about(comm, solver.as_ref())?;
+        let (levels, kind) = about(comm, solver.as_ref())?;
         let (b, x, own) = (vec![0.0; n], vec![0.0; n], vec![0.0; of_rank]);
-        Ok(Self { solver, system, b, x, own, levels, class, entries })
+        Ok(Self { solver, system, b, x, own, levels, kind, entries })
     }
 
     /// New values of the same pattern. All ranks call it.
@@ -68,7 +68,7 @@ impl Gathered {
             solver.update_from(System { near_kernel: Some(kernel), ..System::from(&*a) })
         });
         agree(on.comm(), done.transpose().map_err(DistError::from))?;
-        (self.levels, self.class) = about(on.comm(), self.solver.as_ref())?;
+        (self.levels, self.kind) = about(on.comm(), self.solver.as_ref())?;
         Ok(())
     }
 
@@ -110,7 +110,7 @@ fn about<C: Communicator>(
     let told = unpack::<u64>(&about).nth(1);
     let known = [PreconditionerKind::Symmetric, PreconditionerKind::Linear]
         .into_iter()
-        .find(|class| Some(*class as u64) == told);
+        .find(|kind| Some(*kind as u64) == told);
     Ok((levels, known.unwrap_or(PreconditionerKind::Variable)))
 }
 

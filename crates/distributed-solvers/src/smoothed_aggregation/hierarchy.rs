@@ -70,7 +70,7 @@ pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
     pattern: (Vec<usize>, Vec<u64>),
     levels: Vec<Level<C, S>>,
     bottom: Gathered,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     table: Vec<Line>,
     ended: Option<CoarseningEnd>,
 }
@@ -161,7 +161,7 @@ impl DistMultigrid {
         let bottom =
             Gathered::new(&self.multigrid, &here, stored).map_err(|error| error.on_level(here.depth))?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
-        let class = kind(&bottom, levels.len());
+        let kind = kind(&bottom, levels.len());
         let (parameters, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
         Ok(DistHierarchy {
             parameters,
@@ -171,7 +171,7 @@ impl DistMultigrid {
             pattern,
             levels,
             bottom,
-            class,
+            kind,
             table,
             ended,
         })
@@ -190,9 +190,9 @@ impl DistMultigrid {
 
 /// The kind of the cycle.
 fn kind(bottom: &Gathered, divided: usize) -> PreconditionerKind {
-    match bottom.class {
+    match bottom.kind {
         PreconditionerKind::Linear if bottom.levels == 1 && divided > 0 => PreconditionerKind::Symmetric, // up to round-off
-        class => class,
+        kind => kind,
     }
 }
 
@@ -263,7 +263,7 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
         for ((level, rows), inverses) in self.levels.iter_mut().zip(finer).zip(&diagonals) {
             level.renew(&self.backend, rows, inverses, self.parameters.estimate())?;
         }
-        self.class = kind(&self.bottom, self.levels.len());
+        self.kind = kind(&self.bottom, self.levels.len());
         Ok(())
     }
 
@@ -312,7 +312,7 @@ impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for DistHiera
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {

@@ -280,7 +280,7 @@ fn reserved_buffers_stay_with_long_messages() {
     assert!(again.iter().all(|buffer| at.contains(&buffer.as_ptr())));
 }
 
-/// A reservation leaves room for other buffers, which do not displace it.
+/// A reservation leaves capacity for other buffers, which do not displace it.
 #[test]
 fn reserved_buffers_are_not_displaced() {
     let (buffers, long) = (Buffers::default(), 4 << 20);
@@ -345,7 +345,7 @@ fn kept_buffers_are_bounded() {
 }
 
 /// Threads that cannot be started are errors on every rank. The test runs itself with little address space, in which
-/// some threads find room for their stacks and others do not.
+/// some threads find memory for their stacks and others do not.
 #[test]
 #[cfg(target_os = "linux")]
 fn threads_that_cannot_start_are_errors_on_every_rank() {

@@ -24,7 +24,7 @@ fn solutions_equal_the_dense_ones() {
             let mut x: Vec<_> = (0..k).map(|j| random(n, 90 + j)).collect();
             let mut m = Scaling {
                 d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(),
-                class: PreconditionerKind::Symmetric,
+                kind: PreconditionerKind::Symmetric,
             };
             let mut method = BlockCg::new(Stop { check_every, ..Stop::relative(1e-10) });
             let reports = method.solve(&a, &mut m, &b, &mut x).unwrap();
@@ -147,8 +147,8 @@ fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
     let a = system(n, 1e3);
     let b: Vec<_> = (0..2).map(|j| random(n, 10 + j)).collect();
     let mut method = BlockCg::new(Stop::relative(1e-10));
-    let mut refused = |b: &[Vec<f64>], k: usize, class| {
-        let mut m = Scaling { d: vec![1.0; n], class };
+    let mut refused = |b: &[Vec<f64>], k: usize, kind| {
+        let mut m = Scaling { d: vec![1.0; n], kind };
         method.solve(&a, &mut m, b, &mut zeros(n, k)).unwrap_err()
     };
     assert!(matches!(
@@ -174,7 +174,7 @@ fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
 /// M = 0 leaves no directions: a breakdown, and x is as it was.
 #[test]
 fn a_preconditioner_of_zeros_breaks_down() {
-    let mut zero = Scaling { d: vec![0.0; 3], class: PreconditionerKind::Symmetric };
+    let mut zero = Scaling { d: vec![0.0; 3], kind: PreconditionerKind::Symmetric };
     for k in [1, 2] {
         let mut x = zeros(3, k);
         let b: Vec<_> = (0..k as u64).map(|j| random(3, j)).collect();

@@ -30,7 +30,7 @@ fn equals_the_dense_solution() {
         let b = random(n, 100 + seed);
         let d = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
         let mut x = random(n, 200 + seed);
-        let mut m = Scaling { d, class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d, kind: PreconditionerKind::Symmetric };
         let report = Cg::new(Stop::relative(1e-12)).solve(&a, &mut m, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged);
         assert!(report.true_residual <= 1e-12);
@@ -120,7 +120,7 @@ fn wrong_preconditioners_have_typed_outcomes() {
     let b = random(20, 4);
     let end = |d: Vec<f64>| {
         let mut x = vec![0.0; 20];
-        let mut m = Scaling { d, class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d, kind: PreconditionerKind::Symmetric };
         let report = Cg::default().solve(&a, &mut m, &b, &mut x).unwrap();
         assert!(x.iter().all(|x| x.is_finite()) && report.true_residual.is_finite());
         report.outcome
@@ -129,7 +129,7 @@ fn wrong_preconditioners_have_typed_outcomes() {
     assert_eq!(end(vec![0.0; 20]), Outcome::Breakdown);
     assert_eq!(end(vec![f64::NAN; 20]), Outcome::NotFinite);
     assert_eq!(end(vec![f64::INFINITY; 20]), Outcome::NotFinite);
-    let mut m = Scaling { d: vec![1.0; 20], class: PreconditionerKind::Linear };
+    let mut m = Scaling { d: vec![1.0; 20], kind: PreconditionerKind::Linear };
     assert!(matches!(
         Cg::default().solve(&a, &mut m, &b, &mut vec![0.0; 20]),
         Err(Error::Preconditioner {
@@ -266,7 +266,7 @@ fn a_solve_may_end_in_the_norm_of_the_preconditioner() {
     let b = random(n, 5);
     let scaling = || Scaling {
         d: (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect(),
-        class: PreconditionerKind::Symmetric,
+        kind: PreconditionerKind::Symmetric,
     };
     let energy = |x: &Vec<f64>| {
         let (mut r, mut z) = (vec![0.0; n], vec![0.0; n]);
@@ -302,7 +302,7 @@ fn a_first_norm_of_zero_is_not_convergence() {
     for method in methods {
         assert!(method.stop_in_preconditioner(Some(0.5)));
         let (a, mut zero) =
-            (Dense::diagonal(&[1.0, 2.0]), Scaling { d: vec![0.0; 2], class: PreconditionerKind::Symmetric });
+            (Dense::diagonal(&[1.0, 2.0]), Scaling { d: vec![0.0; 2], kind: PreconditionerKind::Symmetric });
         let report = method.solve(&a, &mut zero, &vec![1.0; 2], &mut vec![0.0; 2]).unwrap();
         assert!(report.outcome != Outcome::Converged && report.true_residual == 1.0, "{report}");
     }

@@ -72,7 +72,7 @@ impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
 /// M⁻¹ as a diagonal matrix, declared as any kind.
 pub(crate) struct Scaling<V> {
     pub(crate) d: V,
-    pub(crate) class: PreconditionerKind,
+    pub(crate) kind: PreconditionerKind,
 }
 
 impl<V: Vector> Preconditioner<V> for Scaling<V> {
@@ -82,7 +82,7 @@ impl<V: Vector> Preconditioner<V> for Scaling<V> {
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {

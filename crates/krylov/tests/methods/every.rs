@@ -49,7 +49,7 @@ fn solutions_equal_the_dense_one() {
         let d: Vec<f64> = (0..b.len()).map(|i| 1.0 + 0.1 * (i % 3) as f64).collect();
         for (name, mut method) in methods(Stop::relative(1e-11)) {
             let mut x = random(b.len(), 3);
-            let mut m = Scaling { d: d.clone(), class: PreconditionerKind::Symmetric };
+            let mut m = Scaling { d: d.clone(), kind: PreconditionerKind::Symmetric };
             let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::Converged, "{name}: {report}");
             assert!((report.true_residual - residual(&a, &b, &x)).abs() < 1e-14, "{name}");
@@ -131,8 +131,8 @@ fn solutions_are_finite() {
                 x
             };
             assert_eq!(ends(&wrong, &mut Identity, &b), random(9, 1), "{name}");
-            ends(&a, &mut Scaling { d: poisoned(&b, 2), class: PreconditionerKind::Symmetric }, &b);
-            ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: PreconditionerKind::Symmetric }, &b);
+            ends(&a, &mut Scaling { d: poisoned(&b, 2), kind: PreconditionerKind::Symmetric }, &b);
+            ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], kind: PreconditionerKind::Symmetric }, &b);
             // Errors name the wrong argument, and nothing is written.
             let mut x = random(9, 1);
             let refused = method.solve(&a, &mut Identity, &poisoned(&b, 4), &mut x);
@@ -216,7 +216,7 @@ fn wrong_sizes_are_refused() {
     for (name, mut method) in methods(Stop::default()) {
         let mut refused = |a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>, m: usize| {
             let before = x.clone();
-            let mut m = Scaling { d: vec![1.0; m], class: PreconditionerKind::Symmetric };
+            let mut m = Scaling { d: vec![1.0; m], kind: PreconditionerKind::Symmetric };
             let error = method.solve(a, &mut m, &b.to_vec(), x).unwrap_err();
             assert_eq!(*x, before, "{name}");
             error
@@ -240,15 +240,15 @@ fn wrong_sizes_are_refused() {
 }
 
 #[test]
-fn preconditioners_of_a_weaker_class_are_refused() {
+fn preconditioners_of_a_weaker_kind_are_refused() {
     let (a, b) = easy::<f64>(5);
     for (name, mut method) in methods(Stop::default()) {
-        let mut takes = |class| {
-            let mut m = Scaling { d: vec![1.0; 5], class };
+        let mut takes = |kind| {
+            let mut m = Scaling { d: vec![1.0; 5], kind };
             match method.solve(&a, &mut m, &b, &mut vec![0.0; 5]) {
                 Ok(_) => true,
                 Err(Error::Preconditioner { found, .. }) => {
-                    assert_eq!(found, class);
+                    assert_eq!(found, kind);
                     false
                 }
                 Err(other) => panic!("{other}"),

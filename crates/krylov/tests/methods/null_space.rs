@@ -43,7 +43,7 @@ fn every_method_finds_the_shortest_solution() {
         assert_eq!(method.stop_in_preconditioner(None), has_test, "{k}");
         method.stop_mut().max_iterations = 20_000;
         let mut x: Vec<f64> = random(n, 2).iter().map(|v| v + 100.0).collect();
-        let mut m = Scaling { d: d.clone(), class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: d.clone(), kind: PreconditionerKind::Symmetric };
         let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{k}: {report}");
         assert!(distance(&x, &exact) < 1e-7 && mean(&x).abs() < 1e-12, "{k}");
@@ -186,7 +186,7 @@ fn an_error_of_the_method_leaves_the_guess() {
     for size in [1.0, 1e-200] {
         let b = vec![size, -size];
         let mut method = Projected::new(Cg::default(), NullSpace::constants(&b).unwrap());
-        let (mut m, mut x) = (Scaling { d: vec![1.0; 2], class: PreconditionerKind::Linear }, vec![5.0, 3.0]);
+        let (mut m, mut x) = (Scaling { d: vec![1.0; 2], kind: PreconditionerKind::Linear }, vec![5.0, 3.0]);
         let refused = method.solve(&neumann(2), &mut m, &b, &mut x);
         assert!(matches!(refused, Err(Error::Preconditioner { .. })), "{refused:?}");
         assert_eq!(x, [5.0, 3.0], "{size:e}");
@@ -239,7 +239,7 @@ fn the_rest_is_solved_to_half_the_tolerance_at_least() {
         let mut method =
             Projected::new(richardson(Stop::relative(tolerance), 0.45), NullSpace::constants(&b).unwrap());
         method.stop_mut().max_iterations = 100_000;
-        let mut m = Scaling { d: d.clone(), class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: d.clone(), kind: PreconditionerKind::Symmetric };
         let report = method.solve(&a, &mut m, &b, &mut vec![0.0; n]).unwrap();
         assert_eq!(report.outcome, outcome, "{share}: {report}");
         // Richardson converges slowly, so its last residual is within a few per cent of the tolerance.
@@ -282,7 +282,7 @@ fn minres_tells_a_length_of_zero_from_one_below() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
     for (d, outcome) in [([1.0, -1.0], Outcome::Breakdown), ([1.0, -1.1], Outcome::IndefinitePreconditioner)]
     {
-        let mut m = Scaling { d: d.to_vec(), class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: d.to_vec(), kind: PreconditionerKind::Symmetric };
         let report =
             Minres::<Vec<f64>>::default().solve(&a, &mut m, &vec![1.0, 1.0], &mut vec![0.0; 2]).unwrap();
         assert_eq!(report.outcome, outcome, "{d:?}: {report}");

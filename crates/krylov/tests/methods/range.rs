@@ -66,7 +66,7 @@ fn check<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> 
                 for (name, mut method) in methods(Stop::relative(T::from_f64(tolerance)), 10.0_f64.powi(ea)) {
                     method.stop_mut().max_iterations = 300;
                     let d = (0..N).map(|i| T::one() / a.entries[i * N + i]).collect();
-                    let mut jacobi = Scaling { d, class: PreconditionerKind::Symmetric };
+                    let mut jacobi = Scaling { d, kind: PreconditionerKind::Symmetric };
                     let m: &mut dyn Preconditioner<Vec<T>> = if scaled { &mut jacobi } else { &mut Identity };
                     if scaled && name == "Richardson" {
                         method = Box::new(richardson(*method.stop_mut(), 0.3));

@@ -13,7 +13,7 @@ fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Ve
         list.extend(it.x.cloned());
         ControlFlow::Continue(())
     };
-    let mut m = Scaling { d: d.to_vec(), class: PreconditionerKind::Symmetric };
+    let mut m = Scaling { d: d.to_vec(), kind: PreconditionerKind::Symmetric };
     method.solve_with(a, &mut m, b, &mut x, &mut keep).unwrap().converged().unwrap();
     list
 }
@@ -100,7 +100,7 @@ fn one_reduction_has_the_same_outcomes() {
         (f64::NAN, Outcome::NotFinite),
         (f64::INFINITY, Outcome::NotFinite),
     ] {
-        let mut m = Scaling { d: vec![d; 20], class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: vec![d; 20], kind: PreconditionerKind::Symmetric };
         assert_eq!(end(&a, &mut m, random(20, 4)), outcome, "M = {d}");
     }
 }

@@ -58,7 +58,7 @@ fn minres_ends_at_a_least_squares_solution() {
             let d: Vec<f64> = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
             for d in [vec![1.0; n], d] {
                 let mut x = vec![0.0; n];
-                let mut m = Scaling { d, class: PreconditionerKind::Symmetric };
+                let mut m = Scaling { d, kind: PreconditionerKind::Symmetric };
                 let mut rarely = Minres::new(Stop { check_every: 7, ..Stop::default() });
                 let report = rarely.solve(&a, &mut m, &b, &mut x).unwrap();
                 assert!(report.usable().is_err() && report.true_residual <= 1.0, "{n}, {size}: {report}");

@@ -31,7 +31,7 @@ fn scaling_by_a_diagonal_is_felt() {
     let root: Vec<f64> = random(n, 2).iter().map(|v| 10.0_f64.powf(2.0 * v)).collect();
     let a = Dense::<f64>::from_fn(n, |i, j| root[i] * core.entries[i * n + j] * root[j]);
     let mut d =
-        Scaling { d: root.iter().map(|r| 1.0 / (r * r)).collect(), class: PreconditionerKind::Symmetric };
+        Scaling { d: root.iter().map(|r| 1.0 / (r * r)).collect(), kind: PreconditionerKind::Symmetric };
     let found = exact(1.0, n).estimate(&a, &mut d, &start_vector(n)).unwrap();
     assert!((found - 3.0).abs() < 1e-5, "{found}");
 }
@@ -51,7 +51,7 @@ fn matrices_without_a_spectral_radius_are_refused() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
     let start = start_vector(2);
     let refused = |a: &Dense<f64>, d: f64, radius: &mut SpectralRadius<Vec<f64>>| {
-        let mut d = Scaling { d: vec![d; 2], class: PreconditionerKind::Symmetric };
+        let mut d = Scaling { d: vec![d; 2], kind: PreconditionerKind::Symmetric };
         assert!(matches!(radius.estimate(a, &mut d, &start), Err(Error::Parameter { .. })));
     };
     refused(&a, 1.0, &mut exact(1.0, 0));
@@ -61,7 +61,7 @@ fn matrices_without_a_spectral_radius_are_refused() {
     refused(&Dense::diagonal(&[1.0, f64::NAN]), 1.0, &mut exact(1.0, 5));
     // D is positive on the start vector, but not on the next vector.
     let steep = Dense::<f64>::diagonal(&[1.0, 1.0, 100.0]);
-    let mut d = Scaling { d: vec![1.0, 1.0, -0.1], class: PreconditionerKind::Symmetric };
+    let mut d = Scaling { d: vec![1.0, 1.0, -0.1], kind: PreconditionerKind::Symmetric };
     let late = exact(1.0, 5).estimate(&steep, &mut d, &vec![1.0; 3]);
     assert!(matches!(late, Err(Error::Parameter { .. })), "{late:?}");
     let short = exact(1.0, 5).estimate(&a, &mut Identity, &start_vector(3));
@@ -201,7 +201,7 @@ fn a_margin_is_kept() {
         .flat_map(|(n, stiff)| [1, 6].map(|steps| (n, stiff, steps)))
     {
         let (a, inverse) = hidden(n, stiff);
-        let mut d = Scaling { d: inverse, class: PreconditionerKind::Symmetric };
+        let mut d = Scaling { d: inverse, kind: PreconditionerKind::Symmetric };
         let mut run = |margin: f64| {
             let a = Counted(a.clone(), Cell::new(0));
             let mut radius = exact(1.1, steps);
@@ -243,7 +243,7 @@ fn a_margin_is_kept_for_many_spectra() {
         let scale: Vec<f64> = sizes.iter().map(|s| 10.0_f64.powf(6.0 * s)).collect();
         let scaled = Counted(a.iter().zip(&scale).map(|(a, d)| a * d).collect(), Cell::new(0));
         let mut d =
-            Scaling { d: scale.iter().map(|d| 1.0 / d).collect(), class: PreconditionerKind::Symmetric };
+            Scaling { d: scale.iter().map(|d| 1.0 / d).collect(), kind: PreconditionerKind::Symmetric };
         let mut radius = exact(1.1, 6);
         radius.margin = 1.1;
         let found = radius.estimate(&scaled, &mut d, &start_vector(n)).unwrap();

@@ -51,8 +51,8 @@ impl Scalar for Pending {
     fn min(&self, other: &Self) -> Self {
         Self(Scalar::min(&self.0, &other.0))
     }
-    fn over(&self, den: &Self, floor: &Self) -> Self {
-        Self(self.0.over(&den.0, &floor.0))
+    fn over(&self, den: &Self, bound: &Self) -> Self {
+        Self(self.0.over(&den.0, &bound.0))
     }
 }
 
@@ -154,12 +154,12 @@ fn a_check_costs_one_synchronisation_and_no_other_read() {
         Box::new(richardson_on(0.09)),
     ];
     for mut method in methods {
-        let (iterations, waits, reads, x) = solve(&mut *method, &d, 1);
+        let (iterations, synchronisations, reads, x) = solve(&mut *method, &d, 1);
         // One synchronisation at the start, one for the recomputed residual at the end.
-        assert_eq!((waits, reads), (iterations + 2, 0));
-        let (rare, waits, reads, y) = solve(&mut *method, &d, 10);
+        assert_eq!((synchronisations, reads), (iterations + 2, 0));
+        let (rare, synchronisations, reads, y) = solve(&mut *method, &d, 10);
         assert!(rare >= iterations && rare < iterations + 10);
-        assert_eq!((waits, reads), (rare / 10 + 2, 0));
+        assert_eq!((synchronisations, reads), (rare / 10 + 2, 0));
         assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8));
     }
 }

@@ -53,7 +53,7 @@ impl Case {
     fn iterates(&self, method: &mut dyn Krylov<Numbers>) -> Vec<Numbers> {
         let run = |steps| {
             *method.stop_mut() = Stop { max_iterations: steps, ..Stop::relative(1e-14) };
-            let mut m = Scaling { d: self.d.clone(), class: PreconditionerKind::Symmetric };
+            let mut m = Scaling { d: self.d.clone(), kind: PreconditionerKind::Symmetric };
             let mut x = self.x0.clone();
             let _ = method.solve(&self.a, &mut m, &self.b, &mut x).unwrap();
             x
@@ -70,7 +70,7 @@ impl Case {
             if it.number == STEPS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         *method.stop_mut() = Stop::relative(1e-14);
-        let mut m = Scaling { d: self.d.clone(), class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: self.d.clone(), kind: PreconditionerKind::Symmetric };
         let mut x = self.x0.clone();
         let _ = method.solve_with(&self.a, &mut m, &self.b, &mut x, &mut monitor).unwrap();
         (seen, norms)

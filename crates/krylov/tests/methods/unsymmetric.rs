@@ -25,7 +25,7 @@ fn minres_solves_indefinite_systems() {
         let b = random(n, 40 + seed);
         let mut x = random(n, 50 + seed);
         let scale = random(n, 60).iter().map(|v| 1.5 + v).collect();
-        let mut m = Scaling { d: scale, class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: scale, kind: PreconditionerKind::Symmetric };
         let report = Minres::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{report}");
         assert!(distance(&x, &a.solve(&b)) < 1e-8);
@@ -50,7 +50,7 @@ fn minres_has_typed_outcomes() {
     let a = Dense::<f64>::diagonal(&[1.0, -2.0, 3.0]);
     let b = vec![1.0; 3];
     let run = |a: &Dense<f64>, d: f64, b: &[f64]| {
-        let mut m = Scaling { d: vec![d; 3], class: PreconditionerKind::Symmetric };
+        let mut m = Scaling { d: vec![d; 3], kind: PreconditionerKind::Symmetric };
         Minres::default().solve(a, &mut m, &b.to_vec(), &mut vec![0.0; 3]).unwrap()
     };
     assert_eq!(run(&a, -1.0, &b).outcome, Outcome::IndefinitePreconditioner);
@@ -76,7 +76,7 @@ fn unsymmetric_systems_are_solved() {
         ];
         for (k, mut method) in methods.into_iter().enumerate() {
             let mut x = random(n, 95);
-            let mut m = Scaling { d: d.clone(), class: PreconditionerKind::Linear };
+            let mut m = Scaling { d: d.clone(), kind: PreconditionerKind::Linear };
             let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::Converged, "{k}: {report}");
             assert!(distance(&x, &a.solve(&b)) < 1e-9);

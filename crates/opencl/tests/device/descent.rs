@@ -159,8 +159,8 @@ fn every_driver<V: Vector>(make: impl Fn(&[f64]) -> V, read: impl Fn(&V) -> Vec<
 #[test]
 fn every_driver_runs_on_the_host() {
     every_driver(|host| host.to_vec(), Vec::<f64>::clone);
-    let narrow = |host: &[f64]| -> Vec<f32> { host.iter().map(|&v| v as f32).collect() };
-    every_driver(narrow, |x| x.iter().map(|&v| f64::from(v)).collect());
+    let as_f32 = |host: &[f64]| -> Vec<f32> { host.iter().map(|&v| v as f32).collect() };
+    every_driver(as_f32, |x| x.iter().map(|&v| f64::from(v)).collect());
 }
 
 fn on_device<T: Real>() {

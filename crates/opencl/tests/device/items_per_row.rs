@@ -44,9 +44,9 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     assert_eq!(there.format(), Format::Rows);
     let oracle = <Reference as Backend>::matrix(&Reference::default(), &a).unwrap();
     let [x, rhs, old] = [1, 2, 3].map(|seed| conformance::noise(n * b, seed));
-    let narrow = |v: &[f64]| on.vector(&v.iter().map(|&v| V::from_f64(v)).collect::<Vec<_>>()).unwrap();
-    let (vx, vb) = (narrow(&x), narrow(&rhs));
-    let (mut expected, mut y) = (old.clone(), narrow(&old));
+    let upload = |v: &[f64]| on.vector(&v.iter().map(|&v| V::from_f64(v)).collect::<Vec<_>>()).unwrap();
+    let (vx, vb) = (upload(&x), upload(&rhs));
+    let (mut expected, mut y) = (old.clone(), upload(&old));
 
     let dot = LinearOperator::<Vec<f64>>::apply_dot(&oracle, &x, &mut expected);
     let before = on.counters().launches;
@@ -65,7 +65,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
 
     let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let (oracle_d, device_d) = (Reference::default().blocks(&d).unwrap(), on.blocks(&d).unwrap());
-    let (mut s, mut vs) = (rhs.clone(), narrow(&rhs));
+    let (mut s, mut vs) = (rhs.clone(), upload(&rhs));
     oracle.relax_into(&oracle_d, 0.7, 0.2, &rhs, &x, &mut s, &mut expected);
     there.relax_into(&device_d, V::from_f64(0.7), V::from_f64(0.2), &vb, &vx, &mut vs, &mut y);
     close(on, &vs, &s, "the step of a relaxation");
@@ -74,7 +74,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     for rows in [1, 5] {
         let sets = RowSets::chunked(a.pattern(), rows);
         let order = on.rows(&sets).unwrap();
-        let (mut expected, mut y) = (x.clone(), narrow(&x));
+        let (mut expected, mut y) = (x.clone(), upload(&x));
         for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
             there.relax(&order, sweep, &device_d, V::from_f64(0.9), &vb, &mut y);

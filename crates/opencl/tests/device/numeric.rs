@@ -157,8 +157,8 @@ fn equals_a_host_update<V: Real, S: Real>(
     let accuracy = if V::EPSILON.as_f64() > 1e-10 { 1e-4 } else { 1e-8 };
     let mut x = vec![0.0; n];
     let expected = Cg::new(Stop::relative(accuracy)).solve(&changed, &mut host, &r, &mut x).unwrap();
-    let narrow: Vec<V> = r.iter().map(|&v| V::from_f64(v)).collect();
-    let (b, mut x) = (on.vector(&narrow).unwrap(), on.vector(&vec![V::zero(); n]).unwrap());
+    let rounded: Vec<V> = r.iter().map(|&v| V::from_f64(v)).collect();
+    let (b, mut x) = (on.vector(&rounded).unwrap(), on.vector(&vec![V::zero(); n]).unwrap());
     let report =
         Cg::new(Stop::relative(V::from_f64(accuracy))).solve(&moved, &mut there, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged);

@@ -272,8 +272,8 @@ fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
         let mut close = |m: &mut DeviceJacobi<V>, host: &Bsr<f64>| {
             m.apply(&vr, &mut vz);
             let d = DenseBlocks::inverse_diagonal(host, "test").unwrap();
-            let (mut z, wide) = (vec![0.0; n * b], r.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
-            d.multiply(&wide, &mut z);
+            let (mut z, r_f64) = (vec![0.0; n * b], r.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
+            d.multiply(&r_f64, &mut z);
             for (f, e) in read(on, &vz).iter().zip(&z) {
                 assert!((f.as_f64() - e).abs() <= tolerance, "{b}: {f}, expected {e}");
             }

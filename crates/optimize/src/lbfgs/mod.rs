@@ -131,8 +131,8 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
     fn learn_from_other(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);
-        let floor = V::Real::from_f64(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
-        if !self.pairs.is_prepared() || sy.is_nan() || sy <= floor || !yy.is_finite() {
+        let round_off = V::Real::from_f64(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
+        if !self.pairs.is_prepared() || sy.is_nan() || sy <= round_off || !yy.is_finite() {
             return; // no curvature
         }
         self.pairs.push(s, y, sy.recip());

@@ -272,7 +272,7 @@ fn bad_sizes_and_limits_are_refused_before_the_descent() {
     let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0]);
     assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Shape { .. }))), "{refused:?}");
     let mut f = Linearized::new(above(), above(), Three, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
-    let mut forced = Newton::with(coarsen_krylov::Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
+    let mut forced = Newton::with(coarsen_krylov::Cg::default(), Forcing::Preconditioned { min_norm: 1e-9 });
     let refused = descent.minimize(&mut f, &mut forced, &mut vec![-1.2, 1.0]);
     let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
     assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
@@ -315,7 +315,7 @@ fn bounds_on_steps_are_kept() {
     let mut f = Walled(Quadratic::spread(N, 10.0).0);
     let mut x = noise(N, 5);
     let mut last: Option<Vec<f64>> = None;
-    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+    let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
         if let Some(before) = last.replace(it.x.clone()) {
             let gap: f64 = before.iter().zip(it.x).map(|(a, b)| (a - b).powi(2)).sum();
             assert!(gap.sqrt() < 0.1 + 1e-12);
@@ -323,7 +323,7 @@ fn bounds_on_steps_are_kept() {
         std::ops::ControlFlow::Continue(())
     };
     let mut descent = Descent::new(MoreThuente::default(), Stop::relative(1e-6));
-    descent.minimize_with(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut look).unwrap().converged().unwrap();
+    descent.minimize_with(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut monitor).unwrap().converged().unwrap();
 }
 
 #[test]
@@ -351,12 +351,12 @@ fn other_criteria_end_a_descent_too() {
     weighted.stop = Stop::absolute(1e-5);
     weighted.norm = Norm::weighted(vec![1e-3; N]).unwrap();
     let mut last = 0.0;
-    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+    let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
         assert!((it.gradient - 1e-3 * it.g.norm()).abs() <= 1e-12 * it.gradient);
         last = it.gradient;
         std::ops::ControlFlow::Continue(())
     };
-    assert_eq!(ends(weighted, &mut look), DescentOutcome::Converged(Criterion::Gradient));
+    assert_eq!(ends(weighted, &mut monitor), DescentOutcome::Converged(Criterion::Gradient));
     assert!(last <= 1e-5 && last > 1e-8, "{last}");
     let mut impatient = |it: &Iterate<'_, Vec<f64>>| match it.number {
         3 => std::ops::ControlFlow::Break(Verdict::Stop),

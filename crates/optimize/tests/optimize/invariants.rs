@@ -46,13 +46,13 @@ fn nonlinear_cg_is_cg_on_a_quadratic() {
         // A small η makes the search exact: the cubic through two points of a parabola is the parabola.
         let search = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
         let mut seen = Vec::new();
-        let mut look = |it: &Iterate<'_, Vec<f64>>| {
+        let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
             seen.push(it.x.clone());
             std::ops::ControlFlow::Continue(())
         };
         let mut x = vec![0.0; N];
         let mut ncg = NonlinearCg::new(beta, Inverse(weights));
-        let _ = Descent::new(search, stop).minimize_with(&mut f, &mut ncg, &mut x, &mut look).unwrap();
+        let _ = Descent::new(search, stop).minimize_with(&mut f, &mut ncg, &mut x, &mut monitor).unwrap();
         assert_eq!((seen.len(), iterates.len()), (13, 13));
         for (k, (nonlinear, linear)) in seen.iter().zip(&iterates).enumerate() {
             let gap: f64 = nonlinear.iter().zip(linear).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
@@ -88,13 +88,14 @@ fn inexact_newton_wastes_less() {
         (report.iterations, report.inner)
     };
     let (exact, forced) = (run(Newton::exact()), run(Newton::inexact()));
-    let scaled = run(Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 }));
+    let scaled = run(Newton::with(Cg::default(), Forcing::Preconditioned { min_norm: 1e-9 }));
     println!("exact {exact:?}, Eisenstat-Walker {forced:?}, preconditioned {scaled:?}");
     assert!(forced.1 < exact.1 && scaled.1 < exact.1);
     assert!(forced.0 <= exact.0 + 2);
 }
 
-/// τ is a floor: from τ = 1/4 on every inner solve ends at η = 1/2, with fewer inner iterations than by a small τ.
+/// τ is a lower bound: from τ = 1/4 on every inner solve ends at η = 1/2, with fewer inner iterations than by a small
+/// τ.
 #[test]
 fn a_minimum_bounds_the_accuracy_of_inner_solves() {
     let run = |forcing: Forcing<f64>| {
@@ -105,7 +106,7 @@ fn a_minimum_bounds_the_accuracy_of_inner_solves() {
         let report = descent.minimize(&mut f, &mut newton, &mut x).unwrap().converged().unwrap();
         (report.iterations, report.inner, x)
     };
-    for with in [|floor| Forcing::Preconditioned { floor }, |floor| Forcing::Gradient { floor }] {
+    for with in [|min_norm| Forcing::Preconditioned { min_norm }, |min_norm| Forcing::Gradient { min_norm }] {
         let (half, one, small) = (run(with(0.25)), run(with(1.0)), run(with(1e-9)));
         assert_eq!(half, one);
         assert!(half.1 < small.1, "{} {} {} {}", half.0, half.1, small.0, small.1);
@@ -125,8 +126,8 @@ fn a_forcing_term_does_not_outlive_its_choice() {
     };
     let expected = run(&mut Newton::exact());
     let forced = [
-        Forcing::Preconditioned { floor: 1e-9 },
-        Forcing::Gradient { floor: 1e-9 },
+        Forcing::Preconditioned { min_norm: 1e-9 },
+        Forcing::Gradient { min_norm: 1e-9 },
         Forcing::EisenstatWalker,
     ];
     for first in forced {

@@ -255,15 +255,15 @@ fn forcing_terms_belong_to_a_point() {
 /// η = min(1/2, √max(‖g‖, τ)).
 #[test]
 fn a_forcing_term_has_a_minimum_and_a_maximum() {
-    let eta = |norm: f64, floor: f64| {
+    let eta = |norm: f64, min_norm: f64| {
         let mut f = Valley::<f64>::new(10).linearized();
-        let mut newton = Newton::with(Watched::default(), Forcing::Gradient { floor });
+        let mut newton = Newton::with(Watched::default(), Forcing::Gradient { min_norm });
         let (x, mut g, mut d) = (vec![1.05; 10], vec![0.0; 10], vec![0.0; 10]);
         g[0] = norm;
         newton.propose(&mut f, &x, &g, &mut d).unwrap();
         newton.inner.relative
     };
-    assert_eq!([1e-8, 1e-4, 0.25, 9.0].map(|floor| eta(1e-8, floor)), [1e-4, 1e-2, 0.5, 0.5]);
+    assert_eq!([1e-8, 1e-4, 0.25, 9.0].map(|min_norm| eta(1e-8, min_norm)), [1e-4, 1e-2, 0.5, 0.5]);
     assert_eq!([1e-6, 0.04, 0.25, 9.0].map(|norm| eta(norm, 1e-4)), [1e-2, 0.2, 0.5, 0.5]);
 }
 

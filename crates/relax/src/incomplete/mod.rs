@@ -44,7 +44,7 @@ pub struct IncompleteFactor<R, T, B: Backend> {
     pivots: DenseBlocks<B::Stored>,
     workspace: Option<Workspace<T>>,
     scratch: Vec<B::Real>,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     shift: f64,
     merged: Merged,
 }
@@ -98,7 +98,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
     let a = &*checks::finite(&system)?;
     let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
-    let (class, shift) = parameters.factorise(a, &order, &mut workspace)?;
+    let (kind, shift) = parameters.factorise(a, &order, &mut workspace)?;
     workspace.fits::<B::Stored>()?;
     let scratch = if order.is_natural() { Vec::new() } else { vec![B::Real::default(); a.shape().0] };
     let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
@@ -110,7 +110,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
         pivots,
         workspace: None,
         scratch,
-        class,
+        kind,
         shift,
         merged: Merged::default(),
     })
@@ -155,9 +155,9 @@ fn refactor<R: Factorise, T: Real, B: Backend>(
         Some(workspace) => workspace,
         none => none.insert(Workspace::new(&factor.order, a.block().0)?),
     };
-    let (class, shift) = factor.parameters.factorise(a, &factor.order, workspace)?;
+    let (kind, shift) = factor.parameters.factorise(a, &factor.order, workspace)?;
     workspace.fits::<B::Stored>()?;
-    (factor.class, factor.shift) = (class, shift);
+    (factor.kind, factor.shift) = (kind, shift);
     parallel::map(workspace.factors.values(), factor.factors.values_mut(), |v| v.to());
     parallel::map(workspace.pivots.values(), factor.pivots.values_mut(), |v| v.to());
     Ok(Reused::Structure)
@@ -178,7 +178,7 @@ impl<R, T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Preconditioner<
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn size(&self) -> Option<usize> {

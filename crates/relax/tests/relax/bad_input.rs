@@ -145,13 +145,13 @@ fn row_sums_that_overflow_are_refused() {
 
 #[test]
 fn unsymmetric_blocks_make_an_unsymmetric_preconditioner() {
-    let class = |a: &Bsr<f64>, l1| {
+    let kind = |a: &Bsr<f64>, l1| {
         let m = BlockJacobi { omega: 1.0, l1 }.build(a, &Cpu::new()).unwrap();
         Preconditioner::<Vec<f64>>::kind(&m)
     };
     for l1 in [false, true] {
-        assert_eq!(class(&dense([[2.0, 1.0], [1.0, 2.0]]), l1), PreconditionerKind::Symmetric);
-        assert_eq!(class(&dense([[2.0, 1.0], [0.0, 2.0]]), l1), PreconditionerKind::Linear);
+        assert_eq!(kind(&dense([[2.0, 1.0], [1.0, 2.0]]), l1), PreconditionerKind::Symmetric);
+        assert_eq!(kind(&dense([[2.0, 1.0], [0.0, 2.0]]), l1), PreconditionerKind::Linear);
     }
 }
 

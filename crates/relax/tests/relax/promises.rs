@@ -34,14 +34,14 @@ fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-fn class<P: Preconditioner<Vec<f64>>>(m: &P) -> PreconditionerKind {
+fn kind<P: Preconditioner<Vec<f64>>>(m: &P) -> PreconditionerKind {
     m.kind()
 }
 
 /// Every pair of entries of a block is compared, relative to the largest entry of the block.
 #[test]
 fn block_jacobi_is_symmetric_where_its_blocks_are() {
-    let built = |a: &Bsr<f64>| class(&BlockJacobi::default().build(a, &Cpu::new()).unwrap());
+    let built = |a: &Bsr<f64>| kind(&BlockJacobi::default().build(a, &Cpu::new()).unwrap());
     let symmetric = [[2000.0, 300.0, 200.0], [300.0, 2000.0, 100.0], [200.0, 100.0, 2000.0]];
     for (r, c) in [(1, 0), (2, 0), (2, 1), (0, 1), (0, 2), (1, 2)] {
         for (off, expected) in [
@@ -85,7 +85,7 @@ fn parameters_at_their_ends_are_refused() {
 #[test]
 fn polynomials_are_symmetric_where_the_matrix_is() {
     let built = |skew: f64, symmetric: bool| {
-        class(
+        kind(
             &Chebyshev { symmetric, ..Chebyshev::default() }
                 .build(&chain(9, 2, 9.0, skew), &Cpu::new())
                 .unwrap(),
@@ -114,7 +114,7 @@ fn sweeps_over_half_ask_for_symmetry_to_round_off() {
         let upper = a.pattern().find(4, 5).unwrap();
         a.values_mut()[9 * upper] *= 1.0 + skew;
         let m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
-        assert_eq!((m.matrix().is_none(), class(&m)), (half, expected), "{skew:e}");
+        assert_eq!((m.matrix().is_none(), kind(&m)), (half, expected), "{skew:e}");
         assert_eq!(GaussSeidel::default().build_half(&a, &Cpu::new()).unwrap().is_some(), half, "{skew:e}");
     }
 }
@@ -131,7 +131,7 @@ fn updated_sweeps_are_built_sweeps() {
         let mut fresh = GaussSeidel::default().build(&all[j], &on).unwrap();
         assert_eq!(m.update(&all[j]).unwrap(), Reused::Structure);
         assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "{i} to {j}");
-        assert_eq!(class(&m), class(&fresh));
+        assert_eq!(kind(&m), kind(&fresh));
         assert_eq!(m.matrix().is_some(), fresh.matrix().is_some());
     }
 }

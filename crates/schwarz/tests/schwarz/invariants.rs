@@ -103,10 +103,10 @@ fn backends_agree() {
             assert!(difference(&cpu, &plain) < 1e-12, "{}: {:.1e}", p.name, difference(&cpu, &plain));
             assert_eq!(cpu, mixed);
             let mut single = parameters.build(p.system(), &Cpu::single()).unwrap();
-            let (narrow, mut z) = (r.iter().map(|&v| v as f32).collect::<Vec<_>>(), vec![0.0_f32; r.len()]);
-            single.apply(&narrow, &mut z);
-            let wide: Vec<f64> = z.iter().map(|&v| f64::from(v)).collect();
-            assert!(difference(&wide, &plain) < 1e-4, "{}: {:.1e}", p.name, difference(&wide, &plain));
+            let (r_f32, mut z) = (r.iter().map(|&v| v as f32).collect::<Vec<_>>(), vec![0.0_f32; r.len()]);
+            single.apply(&r_f32, &mut z);
+            let z_f64: Vec<f64> = z.iter().map(|&v| f64::from(v)).collect();
+            assert!(difference(&z_f64, &plain) < 1e-4, "{}: {:.1e}", p.name, difference(&z_f64, &plain));
         }
     }
 }

@@ -87,8 +87,8 @@ impl<T: Real> Bsr<T> {
     }
 
     fn largest_below(&self, tolerance: T, diagonal: &mut [T]) -> Option<T> {
-        let seen = self.is_square().then(|| self.compare(tolerance, diagonal))?;
-        seen.is_symmetric().then_some(seen.largest)
+        let comparison = self.is_square().then(|| self.compare(tolerance, diagonal))?;
+        comparison.is_symmetric().then_some(comparison.largest)
     }
 
     fn is_square(&self) -> bool {
@@ -146,20 +146,25 @@ impl<T: Real> Bsr<T> {
 
     /// Compares all lower blocks with their transposed blocks, and copies the diagonal blocks unless `diagonal` is
     /// empty.
-    fn compare(&self, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
+    fn compare(&self, tolerance: T, diagonal: &mut [T]) -> Comparison<T> {
         let (nodes, area) =
             (self.pattern().rows(), if diagonal.is_empty() { 0 } else { self.block().0.pow(2) });
         let lower = |part| simd::run(Compare { a: self, part, tolerance });
         let part = Part { rows: 0..nodes, diagonal, area };
-        tree(part, LEAF, parallel::worth(2 * self.nnz()), &lower, &Seen::and)
+        tree(part, LEAF, parallel::worth(2 * self.nnz()), &lower, &Comparison::and)
     }
 
     /// Compares the lower blocks of a range of rows with their transposed blocks, whose rows are still in a cache; for
     /// blocks of `B` x `B`, or of any size if `B` is 0.
     #[inline(always)]
-    fn compare_rows<const B: usize>(&self, rows: Range<usize>, tolerance: T, diagonal: &mut [T]) -> Seen<T> {
+    fn compare_rows<const B: usize>(
+        &self,
+        rows: Range<usize>,
+        tolerance: T,
+        diagonal: &mut [T],
+    ) -> Comparison<T> {
         let (b, pattern) = (if B == 0 { self.block().0 } else { B }, self.pattern());
-        let mut seen = Seen::none();
+        let mut comparison = Comparison::none();
         // As i grows, the transposed blocks of rows i are consecutive in row j. `next` stores the next
         // position for each row j of this range.
         let mut next = [0_u32; LEAF];
@@ -170,8 +175,8 @@ impl<T: Real> Bsr<T> {
             let below = columns.iter().take_while(|&&j| (j as usize) < i).count();
             let own_block = usize::from(columns.get(below).is_some_and(|&j| j as usize == i));
             next[own] = (below + own_block) as u32;
-            seen.lower += below;
-            seen.upper += columns.len() - below - own_block;
+            comparison.lower += below;
+            comparison.upper += columns.len() - below - own_block;
             if let Some(to) = diagonal.get_mut(own * b * b..(own + 1) * b * b) {
                 match own_block {
                     1 => to.copy_from_slice(self.value(start + below)),
@@ -193,7 +198,7 @@ impl<T: Real> Bsr<T> {
                 };
                 // An upper block without a transposed block does not advance the position in its row. The
                 // next lower block then finds no match, and the pass at the end decides.
-                let Some(mirror) = mirror else { return Seen { alike: false, ..seen } };
+                let Some(mirror) = mirror else { return Comparison { alike: false, ..comparison } };
                 let (here, there) = (self.value(k), self.value(mirror));
                 // Most blocks agree up to a tolerance relative to each entry, so this cheaper test comes first.
                 let near = if B == 0 {
@@ -202,12 +207,12 @@ impl<T: Real> Bsr<T> {
                     near((0..B * B).map(|e| (here[e], there[e % B * B + e / B])), tolerance)
                 };
                 if !(near.0 || self.alike((i, j), here, there, tolerance)) {
-                    return Seen { alike: false, ..seen };
+                    return Comparison { alike: false, ..comparison };
                 }
-                seen.largest = larger(seen.largest, near.1);
+                comparison.largest = larger(comparison.largest, near.1);
             }
         }
-        seen
+        comparison
     }
 }
 
@@ -219,10 +224,10 @@ struct Compare<'a, T> {
 }
 
 impl<T: Real> Kernel<T> for Compare<'_, T> {
-    type Output = Seen<T>;
+    type Output = Comparison<T>;
 
     #[inline(always)]
-    fn run<S: Set<T>>(self, _: S) -> Seen<T> {
+    fn run<S: Set<T>>(self, _: S) -> Comparison<T> {
         let Self { a, part: Part { rows, diagonal, .. }, tolerance } = self;
         match a.block().0 {
             1 => a.compare_rows::<1>(rows, tolerance, diagonal),
@@ -249,7 +254,7 @@ fn near<T: Real>(pairs: impl Iterator<Item = (T, T)>, tolerance: T) -> (bool, T)
     (all, most + bad)
 }
 
-/// A range of rows and the room for their diagonal blocks, if it is wanted.
+/// A range of rows and the memory for their diagonal blocks, if it is wanted.
 struct Part<'a, T> {
     rows: Range<usize>,
     diagonal: &'a mut [T],
@@ -271,7 +276,7 @@ impl<T: Send> Pieces for Part<'_, T> {
 }
 
 /// The result of comparing a range of rows.
-struct Seen<T> {
+struct Comparison<T> {
     alike: bool,
     lower: usize,
     upper: usize,
@@ -279,7 +284,7 @@ struct Seen<T> {
     largest: T,
 }
 
-impl<T: Real> Seen<T> {
+impl<T: Real> Comparison<T> {
     fn none() -> Self {
         Self { alike: true, lower: 0, upper: 0, largest: T::zero() }
     }

@@ -81,7 +81,7 @@ impl Graph {
 /// Scratch for repeated searches. The cost of a search is proportional to the number of edges it visits, not
 /// to the size of the graph.
 pub(crate) struct Search {
-    seen: Vec<u32>,
+    visited: Vec<u32>,
     stamp: u32,
     /// The nodes reached by the last search, level by level.
     pub(crate) order: Vec<u32>,
@@ -90,19 +90,19 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { seen: vec![0; nodes], stamp: 0, order: Vec::new(), starts: Vec::new() }
+        Self { visited: vec![0; nodes], stamp: 0, order: Vec::new(), starts: Vec::new() }
     }
 
     /// Visits all nodes that can be reached from `root` along nodes for which `inside` is true.
     pub(crate) fn from(&mut self, graph: &Graph, root: u32, inside: &impl Fn(u32) -> bool) {
         if self.stamp == u32::MAX {
-            self.seen.fill(0);
+            self.visited.fill(0);
             self.stamp = 0;
         }
         self.stamp += 1;
         self.order.clear();
         self.starts.clear();
-        self.seen[root as usize] = self.stamp;
+        self.visited[root as usize] = self.stamp;
         self.order.push(root);
         let mut start = 0;
         while start < self.order.len() {
@@ -110,8 +110,8 @@ impl Search {
             self.starts.push(start);
             for at in start..end {
                 for &j in graph.neighbours(self.order[at] as usize) {
-                    if self.seen[j as usize] != self.stamp && inside(j) {
-                        self.seen[j as usize] = self.stamp;
+                    if self.visited[j as usize] != self.stamp && inside(j) {
+                        self.visited[j as usize] = self.stamp;
                         self.order.push(j);
                     }
                 }

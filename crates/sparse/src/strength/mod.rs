@@ -109,7 +109,7 @@ impl Strength {
         assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut strong = vec![false; weights.len()];
         if let Self::Symmetric { theta } = *self {
-            let limit = narrow(theta);
+            let limit = theta_as_f32(theta);
             parallel::map(weights, &mut strong, |&weight| weight > limit);
             return strong;
         }
@@ -137,11 +137,11 @@ impl Strength {
         let leaf = |(rows, limits): (Range<usize>, &mut [f32])| {
             for (i, limit) in rows.zip(limits) {
                 *limit = match *self {
-                    Self::Symmetric { theta } => narrow(theta),
+                    Self::Symmetric { theta } => theta_as_f32(theta),
                     Self::SpectralRadius { theta } => {
                         let stored = weights[pattern.range(i)].iter().zip(pattern.row(i));
                         let others = stored.filter(|&(_, &j)| j as usize != i).map(|(&weight, _)| weight);
-                        narrow(theta) * others.fold(0.0, f32::max) // θ ρ_i,max
+                        theta_as_f32(theta) * others.fold(0.0, f32::max) // θ ρ_i,max
                     }
                 };
             }
@@ -256,6 +256,6 @@ fn weight(v: f64) -> f32 {
 }
 
 /// Converts θ to f32 without rounding values below 1 up to 1.
-fn narrow(theta: f64) -> f32 {
+fn theta_as_f32(theta: f64) -> f32 {
     (theta as f32).min(1.0 - f32::EPSILON)
 }

@@ -130,7 +130,7 @@ impl<T: Real> Radii<'_, T> {
     fn fill(self, b: usize) {
         let Self { a, roots, rows, out } = self;
         let (pattern, size) = (a.pattern(), b * b);
-        let (mut narrow, mut wide) = (Batch::<f32>::new(size), Batch::<f64>::new(size));
+        let (mut in_f32, mut in_f64) = (Batch::<f32>::new(size), Batch::<f64>::new(size));
         let start = pattern.offsets()[rows.start];
         for i in rows {
             let own = &roots.of[i * size..][..size];
@@ -139,20 +139,20 @@ impl<T: Real> Radii<'_, T> {
                 let (block, other) = (&a.value(k)[..size], &roots.of[j * size..][..size]);
                 let scale = roots.sizes[i] * roots.sizes[j];
                 match roots.ill[i] || roots.ill[j] {
-                    true => wide.push(b, k, [own, other], (block, scale), start, out),
-                    false => narrow.push(b, k, [own, other], (block, scale), start, out),
+                    true => in_f64.push(b, k, [own, other], (block, scale), start, out),
+                    false => in_f32.push(b, k, [own, other], (block, scale), start, out),
                 }
             }
         }
-        narrow.write(b, start, out);
-        wide.write(b, start, out);
+        in_f32.write(b, start, out);
+        in_f64.write(b, start, out);
     }
 }
 
 /// Matrices whose radii are computed together, in U.
 struct Batch<U> {
     /// L, B, R and the product, see [`block::spectral_radius`].
-    wide: [Vec<[U; SINGLES]>; 4],
+    matrices: [Vec<[U; SINGLES]>; 4],
     powers: [Vec<Singles>; 2],
     /// The positions of the radii.
     at: [usize; SINGLES],
@@ -161,9 +161,9 @@ struct Batch<U> {
 
 impl<U: Real> Batch<U> {
     fn new(size: usize) -> Self {
-        let wide = std::array::from_fn(|_| vec![[U::zero(); SINGLES]; size]);
+        let matrices = std::array::from_fn(|_| vec![[U::zero(); SINGLES]; size]);
         let powers = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
-        Self { wide, powers, at: [0; SINGLES], count: 0 }
+        Self { matrices, powers, at: [0; SINGLES], count: 0 }
     }
 
     /// Adds the block at position k, times `scale`; a full batch is written.
@@ -178,7 +178,7 @@ impl<U: Real> Batch<U> {
         out: &mut [f32],
     ) {
         let (size, count) = (b * b, self.count);
-        let [left, m, right, _] = self.wide.each_mut().map(|wide| &mut wide[..size]);
+        let [left, m, right, _] = self.matrices.each_mut().map(|matrix| &mut matrix[..size]);
         for e in 0..size {
             left[e][count] = U::from_f64(own[e]);
             m[e][count] = U::from_f64(block[e].as_f64() * scale);
@@ -197,8 +197,8 @@ impl<U: Real> Batch<U> {
         if self.count == 0 {
             return;
         }
-        let (wide, powers) = (self.wide.each_mut(), self.powers.each_mut());
-        let radius = block::spectral_radius(b, wide.map(|v| &mut v[..]), powers.map(|v| &mut v[..]));
+        let (matrices, powers) = (self.matrices.each_mut(), self.powers.each_mut());
+        let radius = block::spectral_radius(b, matrices.map(|v| &mut v[..]), powers.map(|v| &mut v[..]));
         self.at[..self.count].iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
         self.count = 0;
     }

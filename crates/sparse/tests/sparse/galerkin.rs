@@ -44,8 +44,8 @@ fn galerkin_product_equals_explicit_triple_product() {
         let explicit = multiply(&p.transpose().unwrap(), &multiply(&a, &p).unwrap()).unwrap();
         assert_eq!(coarse, explicit, "{b} {k}");
         let (a32, p32) = (a.to::<f32>(), p.to::<f32>());
-        let narrow = GalerkinPlan::new(&a32, &p32).unwrap().build(&a32, &p32).unwrap();
-        assert_eq!(narrow.to::<f64>(), coarse, "{b} {k} in f32");
+        let in_f32 = GalerkinPlan::new(&a32, &p32).unwrap().build(&a32, &p32).unwrap();
+        assert_eq!(in_f32.to::<f64>(), coarse, "{b} {k} in f32");
         let dense = |i: usize, j: usize| {
             let column = |l: usize| (0..30 * b).map(|m| a.get(l, m) * p.get(m, j)).sum::<f64>();
             (0..30 * b).filter(|&l| p.get(l, i) != 0.0).map(|l| p.get(l, i) * column(l)).sum::<f64>()
@@ -87,9 +87,9 @@ fn tasks_take_less_memory_than_the_matrix() {
 #[test]
 fn rows_of_any_length_are_summed() {
     let (n, coarse) = (600_u32, 150_u32);
-    let hub = (1..n).flat_map(|i| [(0, i, -1.0), (i, 0, -1.0)]);
+    let dense_row = (1..n).flat_map(|i| [(0, i, -1.0), (i, 0, -1.0)]);
     let near = (1..n - 1).flat_map(|i| [(i, i + 1, 0.5), (i + 1, i, 0.5)]);
-    let all: Vec<_> = hub.chain(near).chain((0..n).map(|i| (i, i, 4.0))).collect();
+    let all: Vec<_> = dense_row.chain(near).chain((0..n).map(|i| (i, i, 4.0))).collect();
     let a = assembly::from_triplets(n as usize, n as usize, &all).unwrap();
     let wide: Vec<_> = (0..n).flat_map(|i| [(i, i / 4, 1.0), (i, (i * 7 + 3) % coarse, 0.25)]).collect();
     let p = assembly::from_triplets(n as usize, coarse as usize, &wide).unwrap();
@@ -107,8 +107,8 @@ fn rows_of_any_length_are_summed() {
 #[test]
 fn memory_does_not_depend_on_the_longest_row() {
     let (n, coarse) = (20_000_u32, 5_000_u32);
-    let hub = (1..n).flat_map(|i| [(0, i, -1.0), (i, 0, -1.0)]);
-    let all: Vec<_> = hub.chain((0..n).map(|i| (i, i, 4.0))).collect();
+    let dense_row = (1..n).flat_map(|i| [(0, i, -1.0), (i, 0, -1.0)]);
+    let all: Vec<_> = dense_row.chain((0..n).map(|i| (i, i, 4.0))).collect();
     let a = assembly::from_triplets(n as usize, n as usize, &all).unwrap();
     let groups: Vec<_> = (0..n).map(|i| (i, i * coarse / n, 1.0)).collect();
     let p = assembly::from_triplets(n as usize, coarse as usize, &groups).unwrap();

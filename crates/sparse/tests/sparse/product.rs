@@ -82,7 +82,7 @@ fn more_blocks_than_can_be_numbered_are_refused() {
 }
 
 #[test]
-fn room_that_is_there_is_not_made_again() {
+fn capacity_is_kept() {
     let mut rows = RowSums::<f64>::new(8);
     rows.room(5, 2).unwrap();
     let bytes = rows.bytes();

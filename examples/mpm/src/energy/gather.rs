@@ -31,7 +31,7 @@ const LAYER: usize = SIDE * SIDE;
 const REACHED: usize = (SIDE + 2) * (SIDE + 2) * 3;
 /// The first offset of a row that is summed: nodes beside a on its line are summed too, and not used.
 const FIRST: usize = CENTRE - 2;
-/// The offsets of a row that are summed, with room for the zero after the last.
+/// The offsets of a row that are summed, and one more for the zero after the last.
 const WIDTH: usize = OFFSETS - FIRST + 1;
 
 /// A row, entry by entry: `row[e][o − FIRST]` is entry e of the block at offset o.
@@ -81,7 +81,7 @@ impl Kernel<f64> for Gather<'_> {
             for (row, slot) in rows.iter().zip(slots).filter(|(_, slot)| **slot != NONE) {
                 let kept = places[*slot as usize][CENTRE..].iter().zip(CENTRE - FIRST..);
                 for (_, o) in kept.filter(|(place, _)| **place != ABSENT) {
-                    let (block, after) = rest.split_first_mut().expect("room for all blocks");
+                    let (block, after) = rest.split_first_mut().expect("as long as all blocks");
                     *block = std::array::from_fn(|e| row[e][o]);
                     rest = after;
                 }

@@ -21,7 +21,7 @@ fn is_card() -> bool {
 /// Three steps by every kind of driver take the iterations of the CPU on a device, and end at its energy. A GPU sweeps in
 /// colours, so drivers with Gauss-Seidel may take a third more or less there, and end at another point within the tolerance. A
 /// step uploads the arrays of the driver once, a gradient for each evaluation, and with Newton's method the Hessian and its
-/// diagonal in each iteration. Downloads wait, and uploads into memory that is there.
+/// diagonal in each iteration. Downloads synchronise, and so do uploads into memory that is there.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
     let Some(on) = opencl() else { return };

@@ -1,4 +1,4 @@
-//! Whole simulations: laws of motion, repetition, continuation.
+//! Whole simulations: invariants of motion, repetition, continuation.
 
 use coarsen::prelude::*;
 use examples_run::files::read_state;

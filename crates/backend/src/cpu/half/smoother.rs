@@ -24,7 +24,7 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     half: HalfMatrix<V, S>,
     omega: V,
     inverses: DenseBlocks<T>,
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     /// Whether new values are known to be symmetric.
     symmetric: bool,
     /// The largest value of the matrix of the build or of the last [`prepare`](Smoother::prepare), if it is symmetric to
@@ -62,8 +62,8 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         };
         let Some(layout) = layout else { return Ok(None) };
         let half = HalfMatrix::new(layout, a, &inverses)?;
-        let class = inverses.kind();
-        Ok(Some(Self { half, omega: V::from_f64(omega), inverses, class, symmetric, largest }))
+        let kind = inverses.kind();
+        Ok(Some(Self { half, omega: V::from_f64(omega), inverses, kind, symmetric, largest }))
     }
 }
 
@@ -73,7 +73,7 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     fn pre_smooth(&mut self, _: &dyn LinearOperator<Vec<V>>, b: &Vec<V>, x: &mut Vec<V>) {
@@ -109,7 +109,7 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.class = self.inverses.kind();
+        self.kind = self.inverses.kind();
         Ok(self.half.set_values(a, &self.inverses)?)
     }
 

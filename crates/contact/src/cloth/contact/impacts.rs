@@ -1,7 +1,7 @@
 //! Pairs that meet while all nodes move: the first one, or all.
 //!
-//! If the displacement stays in the tube of the last search, these are among its candidates. Otherwise pairs are searched for
-//! along the displacement.
+//! If the displacement stays in the bounds of the last search, these are among its candidates. Otherwise pairs are
+//! searched for along the displacement.
 
 use coarsen_core::parallel;
 
@@ -41,7 +41,7 @@ impl<S: Search> ClothContact<S> {
     /// The pairs, or those of a share, that come nearer than a tenth of the thickness while all nodes move from x along
     /// `dx`, one entry for each node, with the times in [0, 1) until which they may move, as of
     /// [`time_of_impact`](crate::time_of_impact); in the order of candidates. A pair that comes nearer than 0.4 of the
-    /// thickness may be among them, others are not. *Cost* a search for the pairs of the nodes that leave the tube of
+    /// thickness may be among them, others are not. *Cost* a search for the pairs of the nodes that leave the bounds of
     /// the last search, whose radius is a quarter of the thickness in the first call from x and a half in later ones,
     /// or for all pairs if these are many; from the second call at the same x on, only pairs with changed displacements are
     /// computed. *Panics* on wrong lengths.

@@ -51,7 +51,7 @@ pub(super) const EXACT: f64 = 0.02;
 /// than the errors of limits, so that they are not found again.
 const CLEAR: f64 = KEPT[1] - 5.0 * EXACT;
 
-/// The radius of the tube in which candidates serve, in units of the thickness.
+/// The radius of the bounds in which candidates serve, in units of the thickness.
 const SLACK: f64 = 0.5;
 
 /// A line search may lengthen a step up to this α.
@@ -106,7 +106,7 @@ pub struct ClothContact<S = BroadPhase> {
     parts: Topology,
     rest: Vec<[f64; 3]>,
     search: S,
-    /// The pairs that may be near for positions in the tube of the last search.
+    /// The pairs that may be near for positions in the bounds of the last search.
     candidates: Vec<Pair>,
     bounds: SweptBounds,
     /// The list of a search that has not ended, so that a search that fails leaves the state as it was.
@@ -236,7 +236,7 @@ impl<S: Search> ClothContact<S> {
         &self.search
     }
 
-    /// Moves the held nodes without a look at what is in their way ([`carry`](Self::carry) looks); `positions` has one
+    /// Moves the held nodes without a check of what is in their way (see [`carry`](Self::carry)); `positions` has one
     /// entry per node of the surface. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.nodes.hold(positions);

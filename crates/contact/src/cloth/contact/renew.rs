@@ -1,4 +1,4 @@
-//! Searches for candidates: for all pairs, or for those of the nodes that have left the tube of the last search.
+//! Searches for candidates: for all pairs, or for those of the nodes that have left the bounds of the last search.
 //!
 //! Touches and impacts are functions of all pairs, so they do not depend on which candidates there are.
 
@@ -10,10 +10,10 @@ use crate::cloth::swept_bounds::{SweptBounds, mean};
 use crate::shape::norm;
 use crate::{ContactError, Pair, Search};
 
-/// If more than this share of the nodes leave the tube, all pairs are searched for.
+/// If more than this share of the nodes leave the bounds, all pairs are searched for.
 const MANY: f64 = 0.2;
 
-/// The same if the tube ends, and a new one could serve for several steps.
+/// The same if the bounds end, and new ones could serve for several steps.
 const FEW: f64 = 0.02;
 
 /// A search for all pairs serves for so many steps that a node goes this far on average, beside the mean of all, in
@@ -21,7 +21,7 @@ const FEW: f64 = 0.02;
 const REACH: f64 = 2.0;
 
 /// The longest displacement of a node in such steps, in units of the thickness. Boxes of longer displacements have many cells; nodes
-/// that are faster leave the tube before the others, and are followed.
+/// that are faster leave the bounds before the others, which are then updated.
 const LONGEST: f64 = 4.0 * REACH;
 
 /// The most such steps.
@@ -37,8 +37,8 @@ impl<S: Search> ClothContact<S> {
         self.start.extend((0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)));
     }
 
-    /// Makes the candidates those for a displacement of all nodes: searches for the pairs of the nodes that leave the tube, if
-    /// these are few, and else for all pairs.
+    /// Makes the candidates those for a displacement of all nodes: searches for the pairs of the nodes that leave the
+    /// bounds, if these are few, and else for all pairs.
     pub(super) fn search_for(
         &mut self,
         at: &[[f64; 3]],
@@ -88,9 +88,9 @@ impl<S: Search> ClothContact<S> {
         self.search_in(SweptBounds::along(at, dx, slack * self.thickness), None)
     }
 
-    /// Replaces the candidates with one of the fresh nodes, or all of them, by those for positions in a tube.
-    fn search_in(&mut self, bounds: SweptBounds, fresh: Option<&[bool]>) -> Result<(), ContactError> {
-        // The tube does not have the motion that all nodes share, and squares of distances must be finite.
+    /// Replaces the candidates with one of the changed nodes, or all of them, by those for positions in the bounds.
+    fn search_in(&mut self, bounds: SweptBounds, changed: Option<&[bool]>) -> Result<(), ContactError> {
+        // The bounds do not have the motion that all nodes share, and squares of distances must be finite.
         let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
         if let Some(index) = bounds.from.iter().zip(&bounds.displacement).position(beyond) {
             return Err(ContactError::Box { index });
@@ -119,18 +119,18 @@ impl<S: Search> ClothContact<S> {
         // Half of the distance of two parts for each.
         let path = |node| bounds.path(node, 0.5 * delta);
         let Self { search, parts, next, candidates, timed, .. } = self;
-        search.pairs(parts, fresh, &path, &keep, next)?;
-        match fresh {
+        search.pairs(parts, changed, &path, &keep, next)?;
+        match changed {
             None => {
                 std::mem::swap(candidates, next);
                 timed.clear();
             }
-            Some(fresh) => {
-                let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !fresh[node as usize]);
+            Some(changed) => {
+                let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !changed[node as usize]);
                 candidates.retain(stays);
                 candidates.extend_from_slice(next);
                 candidates.sort(); // two sorted lists
-                timed.forget(fresh);
+                timed.forget(changed);
             }
         }
         self.bounds = bounds;

@@ -5,7 +5,7 @@ use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
-use super::common::{self, beside, floating, small};
+use super::common::{self, beside, small, unconstrained};
 
 /// A factor by faer; small matrices stand beside a unit matrix.
 fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
@@ -272,7 +272,7 @@ fn the_weakest_pivot_of_a_dense_block() {
 #[test]
 fn stats_count_the_entries_of_the_factor() {
     // Tridiagonal matrices have no fill: n + n − 1 entries.
-    let mut a = floating(400);
+    let mut a = unconstrained(400);
     a.values_mut()[0] += 1.0;
     let factor = build(Method::Auto, &a).unwrap();
     assert_eq!(factor.stats().nnz, 799);
@@ -294,7 +294,7 @@ fn stats_count_the_entries_of_the_factor() {
 #[test]
 fn bytes_count_every_array() {
     let n = 300;
-    let mut path = floating(n as u32);
+    let mut path = unconstrained(n as u32);
     path.values_mut()[0] += 1.0;
     let (below, stored) = (2 * n - 1, 3 * n - 2);
     let lower = (n + 1) + 2 * below;
@@ -309,9 +309,9 @@ fn bytes_count_every_array() {
     let n = n as usize;
     let stats = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().stats();
     let stored = n * (n + 1) / 2;
-    let (wide, narrow) = ((n + 1) + 2 * stored + 2 + (n + 1) + stored, 3 * n + 2 + stored);
+    let (of_8, of_4) = ((n + 1) + 2 * stored + 2 + (n + 1) + stored, 3 * n + 2 + stored);
     let factor = 3 * n * n + 4 * n;
-    assert_eq!(stats.bytes, 8 * (wide + factor + 2 * n * n + 4 * n) + 4 * narrow);
+    assert_eq!(stats.bytes, 8 * (of_8 + factor + 2 * n * n + 4 * n) + 4 * of_4);
     assert!(stats.products > 0);
     assert_eq!(stats.flops, (1..=n).map(|c| (c * c) as f64).sum());
 }
@@ -353,11 +353,11 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
 #[test]
 fn eigenvalues_at_the_tolerance_count_as_zero() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
-    for (tolerance, rank, class) in
+    for (tolerance, rank, kind) in
         [(0.25, 1, PreconditionerKind::Symmetric), (0.125, 2, PreconditionerKind::Linear)]
     {
         let inverse = Dense { tolerance, ..Dense::default() }.invert(&a).unwrap();
-        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)), (rank, class));
+        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)), (rank, kind));
     }
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
     let inverse = Dense::default().invert(&zero).unwrap();

@@ -4,7 +4,7 @@ use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Inertia, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use super::common::{build, direct, floating, small};
+use super::common::{build, direct, small, unconstrained};
 
 /// −Δ on an n x n grid.
 fn grid(n: u32) -> Bsr<f64> {
@@ -22,7 +22,7 @@ fn grid(n: u32) -> Bsr<f64> {
 
 #[test]
 fn stats_count_the_entries_of_the_factor() {
-    let mut path = floating(100);
+    let mut path = unconstrained(100);
     path.values_mut()[0] += 1.0;
     let stats = build(Method::Cholesky, &path).unwrap().stats();
     assert_eq!((stats.nnz, stats.flops, stats.products), (199, 4.0 * 99.0 + 1.0, 0));

@@ -200,13 +200,13 @@ fn steps_have_the_bits_of_one_host() {
     let (rest, start) = (flat(n), folded(n));
     let held: Vec<bool> = (0..n * n).map(|v| v < 3).collect();
     // The halves come together; some nodes turn aside.
-    let ways = |step: usize| -> Vec<[f64; 3]> {
-        let way = |(v, x): (usize, &[f64; 3])| match v {
+    let displacements = |step: usize| -> Vec<[f64; 3]> {
+        let displacement = |(v, x): (usize, &[f64; 3])| match v {
             0..3 => [0.0; 3],
             _ if (v + 31 * step) % 61 < 2 => [0.0, 0.0, -0.5 * THICKNESS * x[2].signum()],
             _ => [0.1 * THICKNESS, 0.0, -0.02 * x[2]],
         };
-        start.iter().enumerate().map(way).collect()
+        start.iter().enumerate().map(displacement).collect()
     };
     for ranks in RANKS {
         let searches = on_ranks(ranks, |comm| {
@@ -217,7 +217,7 @@ fn steps_have_the_bits_of_one_host() {
             for step in 0..8 {
                 host.start_step(&x);
                 shared.start_step(&x);
-                let by = ways(step);
+                let by = displacements(step);
                 let of_host = host.impacts(&x, &by).unwrap();
                 let own = shared.impacts(&x, &by).unwrap();
                 assert!(own.iter().all(|impact| of_host.contains(impact)), "{step}");

@@ -45,7 +45,7 @@ fn resolved(
     })
 }
 
-/// Also ways that change so much that pairs are looked for again between rounds.
+/// Also displacements that change so much that pairs are looked for again between rounds.
 #[test]
 fn impact_zones_separate_pairs_and_keep_momentum() {
     for far in [1.5, 6.0] {
@@ -82,7 +82,7 @@ fn pairs_that_are_slowed_end_at_their_impact() {
     assert_eq!(by.map(|u| u[2]), [0.0, 0.0, 0.0, -2.0, 1.0]);
 }
 
-/// Held nodes keep their ways, and limits of nodes are met.
+/// Held nodes keep their displacements, and limits of nodes are met.
 #[test]
 fn held_nodes_stay_and_limits_are_met() {
     let held = |node: u32| if node < 5 { f64::INFINITY } else { mass(node) };

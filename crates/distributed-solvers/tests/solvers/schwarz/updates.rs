@@ -170,7 +170,8 @@ fn a_factor_that_fails_becomes_domains() {
     }
 }
 
-/// A free body: M is finite and positive on any number of ranks, with the same bits, and the system is solved.
+/// An unconstrained body: M is finite and positive on any number of ranks, with the same bits, and the system is
+/// solved.
 #[test]
 fn unconstrained_bodies_are_solved() {
     let a = free(30);

@@ -1,10 +1,10 @@
-//! The handles of all levels: farthest points of the elastic graph (§4.1).
+//! The control points of all levels: farthest points of the elastic graph (§4.1).
 //!
 //! | symbol | what |
 //! |---|---|
 //! | Ω_0 | all nodes |
-//! | Ω_l | the handles of level l: the first k_l of all handles in their order, so that Ω_(l+1) ⊂ Ω_l |
-//! | d(i) | the geodesic distance of node i to the nearest handle |
+//! | Ω_l | the control points of level l: the first k_l of all control points in their order, so that Ω_(l+1) ⊂ Ω_l |
+//! | d(i) | the geodesic distance of node i to the nearest control point |
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,13 +14,13 @@ use coarsen_sparse::Pattern;
 use super::frame::Frame;
 use super::lengths::between;
 
-/// The handles of all levels, and the handle that controls each node.
+/// The control points of all levels, and the control point that controls each node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Handles {
-    /// The nodes that are handles, in the order of their choice.
+pub struct ControlPoints {
+    /// The nodes that are control points, in the order of their choice.
     pub order: Vec<u32>,
-    /// For each level, from fine to coarse, the handle that controls each node of the next finer level. The
-    /// number of a handle is its position in `order`.
+    /// For each level, from fine to coarse, the control point that controls each node of the next finer level. The
+    /// number of a control point is its position in `order`.
     pub controls: Vec<Vec<u32>>,
     /// The distances of all nodes on each level. An update after a cut starts from them.
     pub(super) fields: Vec<Field>,
@@ -36,7 +36,7 @@ pub(super) struct Lengths<'a> {
     pub(super) x: &'a [[f64; 3]],
 }
 
-/// The nearest handle of each node, and the distance to it.
+/// The nearest control point of each node, and the distance to it.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) distance: Vec<f64>,
@@ -83,21 +83,21 @@ impl Lengths<'_> {
         known.unwrap_or_else(|| between(&self.x[i], &self.x[self.pattern.indices()[at] as usize]))
     }
 
-    /// Whether a node has no edge to another node, as a fixed node. Such a node needs no handle, because
+    /// Whether a node has no edge to another node, as a fixed node. Such a node needs no control point, because
     /// smoothers solve it alone.
     pub(super) fn alone(&self, i: usize) -> bool {
         self.pattern.row(i).iter().all(|&j| j as usize == i)
     }
 }
 
-impl Handles {
-    /// Chooses the handles, first those of `given`. `counts` is the number of handles of each level, from
+impl ControlPoints {
+    /// Chooses the control points, first those of `given`. `counts` is the number of control points of each level, from
     /// fine to coarse.
     ///
     /// A count is at most the number of nodes at different positions, and at least the number of components
-    /// of the graph, because each component gets a handle. Nodes without edges get none. The same graph gives
-    /// the same handles. *Cost*: one update of distances per handle. Each doubling of the number of handles
-    /// takes about n log n steps.
+    /// of the graph, because each component gets a control point. Nodes without edges get none. The same graph gives
+    /// the same control points. *Cost*: one update of distances per control point. Each doubling of the number of
+    /// control points takes about n log n steps.
     pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
         let nodes = graph.pattern.rows();
         let mut field = Field::new(nodes);
@@ -123,7 +123,7 @@ impl Handles {
         Self::from_fields(order, fields, &reached)
     }
 
-    /// Returns the handles of levels whose distances are known; `counts` is the number of handles of each
+    /// Returns the control points of levels whose distances are known; `counts` is the number of control points of each
     /// level.
     pub(super) fn from_fields(order: Vec<u32>, fields: Vec<Field>, counts: &[usize]) -> Self {
         let of = |(level, field): (usize, &Field)| match level {
@@ -134,7 +134,7 @@ impl Handles {
         Self { order, controls, fields, frame: Frame::AS_GIVEN }
     }
 
-    /// Returns the number of handles of a level; level 0 is the level below the finest.
+    /// Returns the number of control points of a level; level 0 is the level below the finest.
     pub fn count(&self, level: usize) -> usize {
         self.controls[level].iter().max().map_or(0, |&last| last as usize + 1)
     }
@@ -161,8 +161,8 @@ impl Field {
         }
     }
 
-    /// Takes nodes without edges that no handle reaches out of the search. They are counted to handle 0, with
-    /// weight 0.
+    /// Takes nodes without edges that no control point reaches out of the search. They are counted to control point 0,
+    /// with weight 0.
     pub(super) fn leave_alone(&mut self, graph: &Lengths<'_>, nodes: impl IntoIterator<Item = u32>) {
         for i in nodes.into_iter().map(|i| i as usize) {
             if self.distance[i] == f64::INFINITY && graph.alone(i) {
@@ -171,10 +171,10 @@ impl Field {
         }
     }
 
-    /// Updates the distances around a new handle by Dijkstra's algorithm. The search stops at nodes that are
-    /// nearer to another handle.
-    pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, handle: u32) {
-        self.reach(node, 0.0, handle);
+    /// Updates the distances around a new control point by Dijkstra's algorithm. The search stops at nodes that are
+    /// nearer to another control point.
+    pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, control_point: u32) {
+        self.reach(node, 0.0, control_point);
         self.spread(graph);
     }
 
@@ -185,30 +185,30 @@ impl Field {
             if d > self.distance[i] {
                 continue;
             }
-            let handle = self.nearest[i];
+            let control_point = self.nearest[i];
             for at in graph.pattern.range(i) {
-                self.reach(graph.pattern.indices()[at], d + graph.length(i, at), handle);
+                self.reach(graph.pattern.indices()[at], d + graph.length(i, at), control_point);
             }
         }
     }
 
-    /// Stores a distance if it is shorter than the stored distance, or equal to it and `handle` is the
-    /// earlier handle.
-    pub(super) fn reach(&mut self, node: u32, d: f64, handle: u32) {
+    /// Stores a distance if it is shorter than the stored distance, or equal to it and `control_point` is the
+    /// earlier control point.
+    pub(super) fn reach(&mut self, node: u32, d: f64, control_point: u32) {
         let i = node as usize;
-        if d < self.distance[i] || (d == self.distance[i] && handle < self.nearest[i]) {
-            (self.distance[i], self.nearest[i]) = (d, handle);
+        if d < self.distance[i] || (d == self.distance[i] && control_point < self.nearest[i]) {
+            (self.distance[i], self.nearest[i]) = (d, control_point);
             self.front.push(Reverse((Far(d), node)));
         }
     }
 
-    /// Returns the node farthest from all handles, or `None` if all distances are 0. Of several such nodes it
+    /// Returns the node farthest from all control points, or `None` if all distances are 0. Of several such nodes it
     /// is the first. `candidates` contains an upper bound of each distance.
     fn farthest(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> Option<u32> {
         self.tighten(candidates).filter(|(d, _)| *d > 0.0).map(|(_, node)| node)
     }
 
-    /// Whether a component has no handle.
+    /// Whether a component has no control point.
     fn unreached(&self, candidates: &mut BinaryHeap<(Far, Reverse<u32>)>) -> bool {
         self.tighten(candidates).is_some_and(|(d, _)| d == f64::INFINITY)
     }

@@ -1,9 +1,9 @@
-//! Handles: farthest points of a line, components, given nodes, cuts, weights, and directions that move no node.
+//! Control points: farthest points of a line, components, given nodes, cuts, weights, and directions that move no node.
 
 use std::sync::Arc;
 
 use coarsen_multigrid::{Coarse, Coarsening, Grid};
-use coarsen_skinning::{Controlled, Coordinates, Cut, Handles, Sampling, Skinning, Weights};
+use coarsen_skinning::{ControlPoints, Controlled, Coordinates, Cut, Sampling, Skinning, Weights};
 use coarsen_sparse::{Bsr, assembly};
 
 // A hierarchy shows only sums of these directions and no moments, so the file of `src` is compiled here again.
@@ -28,57 +28,63 @@ fn step(skinning: &Skinning, a: &Bsr<f64>, length: f64) -> Coarse<f64, Controlle
     skinning.coarsen(&fine, None).unwrap().unwrap()
 }
 
-fn sample(a: &Bsr<f64>, counts: &[usize], given: &[u32]) -> Arc<Handles> {
-    let skinning = Skinning { handles: counts.to_vec(), given: given.to_vec(), ..Skinning::default() };
-    step(&skinning, a, 1.0).state.handles().clone()
+fn sample(a: &Bsr<f64>, counts: &[usize], given: &[u32]) -> Arc<ControlPoints> {
+    let skinning = Skinning { control_points: counts.to_vec(), given: given.to_vec(), ..Skinning::default() };
+    step(&skinning, a, 1.0).state.control_points().clone()
 }
 
-fn after_cut(handles: &Arc<Handles>, a: &Bsr<f64>, touched: &[u32]) -> Arc<Handles> {
-    let cut = Some(Cut { handles: handles.clone(), touched: touched.to_vec() });
-    step(&Skinning { cut, ..Skinning::default() }, a, 1.0).state.handles().clone()
+fn after_cut(control_points: &Arc<ControlPoints>, a: &Bsr<f64>, touched: &[u32]) -> Arc<ControlPoints> {
+    let cut = Some(Cut { control_points: control_points.clone(), touched: touched.to_vec() });
+    step(&Skinning { cut, ..Skinning::default() }, a, 1.0).state.control_points().clone()
 }
 
 #[test]
 fn farthest_points_of_a_line_halve_it() {
-    let handles = sample(&line(9, None), &[5, 2], &[]);
-    assert_eq!(handles.order, [0, 8, 4, 2, 6]);
-    assert_eq!(handles.controls[0], [0, 0, 3, 2, 2, 2, 4, 1, 1]);
-    assert_eq!(handles.controls[1], [0, 1, 0, 0, 1]); // the order of handles is nodes 0, 8, 4, 2, 6
-    assert_eq!((handles.count(0), handles.count(1)), (5, 2));
+    let control_points = sample(&line(9, None), &[5, 2], &[]);
+    assert_eq!(control_points.order, [0, 8, 4, 2, 6]);
+    assert_eq!(control_points.controls[0], [0, 0, 3, 2, 2, 2, 4, 1, 1]);
+    assert_eq!(control_points.controls[1], [0, 1, 0, 0, 1]); // the order of control points is nodes 0, 8, 4, 2, 6
+    assert_eq!((control_points.count(0), control_points.count(1)), (5, 2));
 }
 
 #[test]
-fn every_component_gets_a_handle_on_every_level() {
-    let skinning = Skinning { nodes_per_handle: 1, handles_per_handle: 8, ..Skinning::default() };
-    let handles = step(&skinning, &line(8, Some(3)), 1.0).state.handles().clone();
-    assert_eq!(handles.count(1), 2, "one for eight nodes, but two parts");
-    assert!(handles.controls[0].iter().enumerate().all(|(i, &h)| (i < 3) == (handles.order[h as usize] < 3)));
+fn every_component_gets_a_control_point_on_every_level() {
+    let skinning = Skinning { nodes_per_control_point: 1, coarsening_ratio: 8, ..Skinning::default() };
+    let control_points = step(&skinning, &line(8, Some(3)), 1.0).state.control_points().clone();
+    assert_eq!(control_points.count(1), 2, "one for eight nodes, but two parts");
+    assert!(
+        control_points.controls[0]
+            .iter()
+            .enumerate()
+            .all(|(i, &h)| (i < 3) == (control_points.order[h as usize] < 3))
+    );
 }
 
 #[test]
-fn given_handles_come_first() {
-    let handles = sample(&line(9, None), &[4, 2], &[4, 5]);
-    assert_eq!(handles.order[..2], [4, 5]);
-    assert_eq!(handles.count(1), 2);
+fn given_control_points_come_first() {
+    let control_points = sample(&line(9, None), &[4, 2], &[4, 5]);
+    assert_eq!(control_points.order[..2], [4, 5]);
+    assert_eq!(control_points.count(1), 2);
     // Without numbers, the given nodes are the coarsest level.
-    let skinning = Skinning { nodes_per_handle: 1, given: vec![1, 3, 5, 6, 7, 8], ..Skinning::default() };
-    let handles = step(&skinning, &line(9, None), 1.0).state.handles().clone();
-    assert_eq!((handles.count(0), handles.count(1)), (9, 6));
-    assert_eq!(handles.order[..6], skinning.given);
+    let skinning =
+        Skinning { nodes_per_control_point: 1, given: vec![1, 3, 5, 6, 7, 8], ..Skinning::default() };
+    let control_points = step(&skinning, &line(9, None), 1.0).state.control_points().clone();
+    assert_eq!((control_points.count(0), control_points.count(1)), (9, 6));
+    assert_eq!(control_points.order[..6], skinning.given);
 }
 
 /// A level below the finest can be coarsened without positions.
 #[test]
-fn positions_of_handles_are_optional() {
-    let skinning = Skinning { handles: vec![4, 2], ..Skinning::default() };
+fn positions_of_control_points_are_optional() {
+    let skinning = Skinning { control_points: vec![4, 2], ..Skinning::default() };
     let first = step(&skinning, &line(9, None), 1.0);
     let next = skinning.coarsen(&Grid::new(&line(4, None)), Some(&first.state)).unwrap().unwrap();
     assert_eq!((next.prolongation.shape(), next.positions), ((4, 2), None));
 }
 
-/// Nodes without edges get no handle, with both kinds of weights, and their rows of P are zero.
+/// Nodes without edges get no control point, with both kinds of weights, and their rows of P are zero.
 #[test]
-fn nodes_alone_have_no_handle() {
+fn nodes_alone_have_no_control_point() {
     let alone = |i: usize| i % 4 == 3;
     let joined = |i: usize, j: usize| i == j || (i.abs_diff(j) <= 2 && !alone(i) && !alone(j));
     let entry = |i: usize, j: usize| (i as u32, j as u32, if i == j { 4.0 } else { -1.0 });
@@ -86,9 +92,9 @@ fn nodes_alone_have_no_handle() {
     let entries: Vec<_> = pairs.filter(|&(i, j)| joined(i, j)).map(|(i, j)| entry(i, j)).collect();
     let a = assembly::from_triplets(16, 16, &entries).unwrap();
     for weights in [Weights::Constant, Weights::Harmonic] {
-        let coarse = step(&Skinning { handles: vec![3], weights, ..Skinning::default() }, &a, 1.0);
-        let handles = coarse.state.handles();
-        assert!(handles.count(0) == 3 && handles.order.iter().all(|&i| !alone(i as usize)));
+        let coarse = step(&Skinning { control_points: vec![3], weights, ..Skinning::default() }, &a, 1.0);
+        let control_points = coarse.state.control_points();
+        assert!(control_points.count(0) == 3 && control_points.order.iter().all(|&i| !alone(i as usize)));
         let (p, values) = (coarse.prolongation.pattern(), coarse.prolongation.values());
         let zero = |i: usize| p.range(i).all(|at| values[4 * at..4 * at + 4].iter().all(|&v| v == 0.0));
         assert!((0..16).all(|i| zero(i) == alone(i)));
@@ -98,20 +104,21 @@ fn nodes_alone_have_no_handle() {
     assert!(Skinning::default().coarsen(&fine, None).unwrap().is_none());
 }
 
-/// A node at the position of a handle does not become a handle, so that every handle controls a node.
+/// A node at the position of a control point does not become a control point, so that every control point controls a
+/// node.
 #[test]
-fn more_handles_than_places_are_not_found() {
-    let skinning = Skinning { handles: vec![4], ..Skinning::default() };
+fn more_control_points_than_places_are_not_found() {
+    let skinning = Skinning { control_points: vec![4], ..Skinning::default() };
     let coarse = step(&skinning, &line(4, None), 0.0);
-    let handles = coarse.state.handles();
-    assert_eq!((&handles.order, &handles.controls), (&vec![0], &vec![vec![0; 4]]));
+    let control_points = coarse.state.control_points();
+    assert_eq!((&control_points.order, &control_points.controls), (&vec![0], &vec![vec![0; 4]]));
 }
 
-/// A line is cut in its middle. On each level the part without a handle gets one, and the nearest handles are
-/// those of the new graph. A cut that removes no edge leaves the handles and their distances unchanged.
+/// A line is cut in its middle. On each level the part without a control point gets one, and the nearest control points
+/// are those of the new graph. A cut that removes no edge leaves the control points and their distances unchanged.
 ///
-/// The nodes of a level are the handles of the next finer level. If all nodes are handles of the finest level,
-/// the next level shows its handle of every node.
+/// The nodes of a level are the control points of the next finer level. If all nodes are control points of the finest
+/// level, the next level shows its control point of every node.
 #[test]
 fn a_cut_samples_its_region_only() {
     let (whole, parts) = (line(40, None), line(40, Some(17)));
@@ -120,7 +127,7 @@ fn a_cut_samples_its_region_only() {
         assert_eq!(after_cut(&before, &whole, &[19, 20]), before);
         let after = after_cut(&before, &parts, &[16, 17]);
         for level in 0..2 {
-            let handles = &after.order[..after.count(level)];
+            let control_points = &after.order[..after.count(level)];
             let nodes: Vec<u32> = match level {
                 0 => (0..40).collect(),
                 _ => after.order[..after.count(0)].to_vec(),
@@ -128,8 +135,8 @@ fn a_cut_samples_its_region_only() {
             assert_eq!(after.controls[level].len(), nodes.len());
             for (&i, &nearest) in nodes.iter().zip(&after.controls[level]) {
                 let same = |h: &&u32| (**h < 17) == (i < 17);
-                let d = handles.iter().filter(same).map(|&h| i.abs_diff(h)).min().unwrap();
-                let found = handles[nearest as usize];
+                let d = control_points.iter().filter(same).map(|&h| i.abs_diff(h)).min().unwrap();
+                let found = control_points[nearest as usize];
                 assert_eq!((i.abs_diff(found), found < 17), (d, i < 17), "level {level}, node {i}");
             }
         }
@@ -139,7 +146,7 @@ fn a_cut_samples_its_region_only() {
 }
 
 /// Lengths by stiffness follow the values of A, so that no edge behind the cut fits the old distances: the part without
-/// a handle still gets one.
+/// a control point still gets one.
 #[test]
 fn a_cut_by_stiffness_reaches_what_is_behind_it() {
     let scaled = |a: &Bsr<f64>| {
@@ -152,42 +159,44 @@ fn a_cut_by_stiffness_reaches_what_is_behind_it() {
     };
     let (whole, parts) = (line(40, None), scaled(&line(40, Some(17))));
     let sampling = Sampling::Stiffness;
-    let skinning = Skinning { handles: vec![3], given: vec![39], sampling, ..Skinning::default() };
-    let handles = step(&skinning, &whole, 1.0).state.handles().clone();
-    let cut = Some(Cut { handles, touched: vec![16, 17] });
-    let after = step(&Skinning { cut, sampling, ..Skinning::default() }, &parts, 1.0).state.handles().clone();
+    let skinning = Skinning { control_points: vec![3], given: vec![39], sampling, ..Skinning::default() };
+    let control_points = step(&skinning, &whole, 1.0).state.control_points().clone();
+    let cut = Some(Cut { control_points, touched: vec![16, 17] });
+    let after =
+        step(&Skinning { cut, sampling, ..Skinning::default() }, &parts, 1.0).state.control_points().clone();
     for (i, &h) in after.controls[0].iter().enumerate() {
-        assert_eq!(i < 17, after.order[h as usize] < 17, "node {i} has its handle across the cut");
+        assert_eq!(i < 17, after.order[h as usize] < 17, "node {i} has its control point across the cut");
     }
 }
 
-/// A node at the point of its handle is cut off, and with it all that it leads to: the part gets a handle of its own.
+/// A node at the point of its control point is cut off, and with it all that it leads to: the part gets a control point
+/// of its own.
 #[test]
-fn a_cut_reaches_what_is_behind_a_node_at_its_handle() {
+fn a_cut_reaches_what_is_behind_a_node_at_its_control_point() {
     let positions: Vec<[f64; 3]> = [-1.0, 0.0, 0.0, 1.0, 2.0].map(|x| [x, 0.0, 0.0]).to_vec();
     let coarsen = |a: &Bsr<f64>, skinning: Skinning| {
         let fine = Grid { positions: Some(&positions), ..Grid::new(a) };
-        skinning.coarsen(&fine, None).unwrap().unwrap().state.handles().clone()
+        skinning.coarsen(&fine, None).unwrap().unwrap().state.control_points().clone()
     };
-    let skinning = Skinning { handles: vec![1], given: vec![1], ..Skinning::default() };
-    let handles = coarsen(&line(5, None), skinning);
-    assert_eq!(handles.order, [1]);
-    let cut = Some(Cut { handles, touched: vec![1, 2] });
+    let skinning = Skinning { control_points: vec![1], given: vec![1], ..Skinning::default() };
+    let control_points = coarsen(&line(5, None), skinning);
+    assert_eq!(control_points.order, [1]);
+    let cut = Some(Cut { control_points, touched: vec![1, 2] });
     let after = coarsen(&line(5, Some(2)), Skinning { cut, ..Skinning::default() });
     for (i, &h) in after.controls[0].iter().enumerate() {
-        assert_eq!(i < 2, after.order[h as usize] < 2, "node {i} has its handle across the cut");
+        assert_eq!(i < 2, after.order[h as usize] < 2, "node {i} has its control point across the cut");
     }
 }
 
-/// On a line, harmonic weights are linear between handles.
+/// On a line, harmonic weights are linear between control points.
 #[test]
 fn harmonic_weights_of_a_line_are_linear() {
     let of = |weights: Weights| {
-        let (handles, coordinates) = (vec![3], Coordinates::Constant);
-        step(&Skinning { handles, weights, coordinates, ..Skinning::default() }, &line(9, None), 0.5)
+        let (control_points, coordinates) = (vec![3], Coordinates::Constant);
+        step(&Skinning { control_points, weights, coordinates, ..Skinning::default() }, &line(9, None), 0.5)
     };
     let harmonic = of(Weights::Harmonic);
-    assert_eq!(harmonic.state.handles().order, [0, 8, 4]);
+    assert_eq!(harmonic.state.control_points().order, [0, 8, 4]);
     let row = |i: usize| -> Vec<(u32, f64)> {
         let p = harmonic.prolongation.pattern();
         p.range(i).map(|at| (p.indices()[at], harmonic.prolongation.values()[at])).collect()
@@ -198,7 +207,7 @@ fn harmonic_weights_of_a_line_are_linear() {
     }
     let constant = of(Weights::Constant);
     let matrix = constant.prolongation.to_matrix().unwrap();
-    assert_eq!(matrix.pattern().indices(), &constant.state.handles().controls[0][..]);
+    assert_eq!(matrix.pattern().indices(), &constant.state.control_points().controls[0][..]);
     assert_eq!(matrix.values(), [1.0; 9]);
 }
 
