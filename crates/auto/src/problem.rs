@@ -102,8 +102,7 @@ impl<'a> Problem<'a> {
     ) -> Result<Option<(usize, f64)>, Ending> {
         let Some(vectors) = &self.null_space else { return Ok(None) };
         let wrong = |a: &Bsr<f64>| -> Result<Option<(usize, f64)>, Ending> {
-            let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
-            Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
+            Ok(vectors.quality(a)?.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
         };
         if let Some((vector, share)) = wrong(a)? {
             return Err(Ending::NotNull { vector, share, of_transpose: false });
