@@ -47,8 +47,8 @@ impl<'a> Problem<'a> {
             problem.diagnosis = Some(diagnose(&reduced));
             problem.reduced = Some(reduced);
         }
-        let seen = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref();
-        let is_almost = seen.is_some_and(|v| !v.symmetry.holds() && v.symmetry.holds_in_single());
+        let adapted = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref();
+        let is_almost = adapted.is_some_and(|v| !v.symmetry.holds() && v.symmetry.holds_in_single());
         if symmetrise
             && is_almost
             && let Ok(transposed) = problem.matrix().transpose()

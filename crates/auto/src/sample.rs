@@ -116,8 +116,8 @@ pub(crate) fn width(a: &Bsr<f64>) -> f64 {
 /// Searches from a root, level by level, until [`SEARCHED_NODES`] nodes are reached. Returns these nodes, the number of nodes
 /// before each level, and whether all nodes of the component were reached.
 fn search(pattern: &Pattern, root: u32) -> (Vec<u32>, Vec<usize>, bool) {
-    let (mut seen, mut order, mut starts) = (vec![false; pattern.rows()], vec![root], Vec::new());
-    seen[root as usize] = true;
+    let (mut visited, mut order, mut starts) = (vec![false; pattern.rows()], vec![root], Vec::new());
+    visited[root as usize] = true;
     let mut begun = 0;
     while begun < order.len() {
         starts.push(begun);
@@ -129,7 +129,7 @@ fn search(pattern: &Pattern, root: u32) -> (Vec<u32>, Vec<usize>, bool) {
             let row = pattern.row(order[at] as usize);
             // A node that is coupled to all others says nothing about their distances, and is ordered last.
             if row.len() <= HIGH_DEGREE {
-                let new = row.iter().filter(|&&j| !std::mem::replace(&mut seen[j as usize], true));
+                let new = row.iter().filter(|&&j| !std::mem::replace(&mut visited[j as usize], true));
                 order.extend(new);
             }
         }

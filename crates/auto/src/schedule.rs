@@ -284,41 +284,46 @@ impl<'a> Schedule<'a> {
     fn leaves(&mut self, i: usize, total: f64, rest: f64, converges: bool) -> bool {
         let (plan, spent, expected) = (self.plan, self.states[i].spent, self.plan.expected(i));
         let is_hierarchy = plan.candidates[i].1.is_hierarchy();
+        let mut forecasts: Vec<f64> = self.states.iter().map(|state| state.forecast).collect();
+        let others: Vec<usize> = (0..forecasts.len()).filter(|&j| j != i && !self.states[j].failed).collect();
+
         let probes = is_hierarchy && spent >= expected && rest > expected && !converges;
+        for &j in others.iter().filter(|_| probes) {
+            let probe = plan.setup(j) + FIRST_FORECAST[1] as f64 * plan.iteration(j, 1.0);
+            if self.states[j].spent == 0.0 && forecasts[j].is_finite() {
+                forecasts[j] = forecasts[j].min(PROBE_FACTOR * probe);
+            }
+        }
+
+        let (_, most, cost) = self.factor.limits();
         // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
         let one_level = |i: usize| {
             let (method, precond) = plan.candidates[i];
             (method.needs_definite() && (!precond.is_hierarchy() || plan.costs.roughness() > 0.5))
                 .then(|| plan.costs.iterations(method, precond))
         };
-        let ratio = one_level(i).map(|expected| (total / expected).max(1.0));
-        let again = |j: usize| match (ratio, one_level(j)) {
-            _ if self.states[j].spent > 0.0 => self.states[j].forecast,
-            (Some(ratio), Some(_)) => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
-            _ if probes && self.states[j].forecast.is_finite() => {
-                let probe = plan.setup(j) + FIRST_FORECAST[1] as f64 * plan.iteration(j, 1.0);
-                self.states[j].forecast.min(PROBE_FACTOR * probe)
+        if let Some(expected) = one_level(i) {
+            let ratio = (total / expected).max(1.0);
+            let alike = |&&j: &&usize| self.states[j].spent == 0.0 && one_level(j).is_some();
+            for &j in others.iter().filter(alike) {
+                forecasts[j] = plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j));
             }
-            _ => self.states[j].forecast,
-        };
-        let others = (0..self.states.len()).filter(|&j| j != i && !self.states[j].failed);
-        let others: Vec<(usize, f64)> = others.map(|j| (j, again(j))).collect();
-        let (_, most, cost) = self.factor.limits();
-        let affordable = others
-            .iter()
-            .filter(|(j, forecast)| *forecast <= cost && self.iteration_work + self.setup(*j) <= most);
-        let least = affordable.fold(f64::INFINITY, |least, other| least.min(other.1));
+        }
+
+        let affordable = |&&j: &&usize| forecasts[j] <= cost && self.iteration_work + self.setup(j) <= most;
+        let least = others.iter().filter(affordable).fold(f64::INFINITY, |least, &j| least.min(forecasts[j]));
         // Early forecasts are inaccurate, and waiting for late forecasts costs iterations.
         let patience = match is_hierarchy {
             true if spent < expected => f64::INFINITY,
             true => HIERARCHY_PATIENCE,
             false => (4.0 - 15.0 * spent / least).max(1.0),
         };
-        let ends_at_limit = total > plan.auto.max_iterations as f64 && rest > least;
-        let leaves = rest > patience * least || ends_at_limit;
+        let mut leaves = rest > patience * least;
+        leaves |= total > plan.auto.max_iterations as f64 && rest > least;
         if leaves {
-            self.states[i].forecast = rest;
-            others.into_iter().for_each(|(j, forecast)| self.states[j].forecast = forecast);
+            forecasts[i] = rest;
+            self.states.iter_mut().zip(forecasts).for_each(|(state, forecast)| state.forecast = forecast);
+            self.left = Some(total);
         }
         leaves
     }
@@ -373,10 +378,10 @@ impl Monitor<'_, '_> {
             schedule.factor_is_due = true;
             return ControlFlow::Break(());
         }
-        if let (true, Some(total), Some(rest)) = (checked && *done as f64 * *work >= *least, *total, rest)
+        let checked = checked && *done as f64 * *work >= *least;
+        if let (true, Some(total), Some(rest)) = (checked, *total, rest)
             && schedule.leaves(*i, total, rest, relative < CONVERGING_BELOW)
         {
-            schedule.left = Some(total);
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

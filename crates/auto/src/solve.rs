@@ -120,9 +120,13 @@ impl Plan {
             factor,
             other_transpose: null_space.as_ref().ok().copied().flatten(),
             start: (guess.clone(), residual),
-            best: (guess, residual),
-            attempts: Vec::new(),
-            iterations: 0,
+            best: guess,
+            solved: Solved {
+                true_residual: residual,
+                tolerance: self.auto.tolerance,
+                negated: self.negate,
+                ..Solved::default()
+            },
         };
         let refused = null_space.err();
         let runs = refused.is_none() && !solve.converged();
@@ -134,33 +138,25 @@ impl Plan {
             }
         }
         let converged = solve.converged();
-        let Solve { best: (solution, residual), mut kept, factor, attempts, iterations, .. } = solve;
-        let Schedule { iteration_work, factor_work, factor: cost, ordered, ordering_seconds, .. } = schedule;
-        let last = attempts.last();
-        let unbounded = if let FactorCost::None(why) = cost { Some(why).filter(|_| runs) } else { None };
-        let ending = match (refused, last) {
+        let Solve { mut solved, best, mut kept, factor, .. } = solve;
+        solved.work = schedule.iteration_work + schedule.factor_work;
+        (solved.ordered, solved.ordering_seconds) = (schedule.ordered, schedule.ordering_seconds);
+        solved.unbounded = match schedule.factor {
+            FactorCost::None(why) if runs => Some(why),
+            _ => None,
+        };
+        let last = solved.attempts.last();
+        solved.ending = match (refused, last) {
             (Some(ending), _) => ending,
             _ if converged => Ending::Method(Outcome::Converged),
             (None, Some(last)) => last.ending.clone(),
-            (None, None) => unbounded.clone().unwrap_or_default(),
+            (None, None) => solved.unbounded.clone().unwrap_or_default(),
         };
         let at = kept.iter().rposition(|(precond, ..)| last.is_some_and(|last| last.precond == *precond));
         let preconditioner = at.map(|at| kept.swap_remove(at).2.0);
         let factor = factor.filter(|_| last.is_some_and(|last| last.method == Method::Direct));
-        x.iter_mut().zip(&solution).for_each(|(x, v)| *x = v * scale);
+        x.iter_mut().zip(&best).for_each(|(x, v)| *x = v * scale);
         problem.set_prescribed(b, x);
-        let solved = Solved {
-            ending,
-            true_residual: residual,
-            tolerance: self.auto.tolerance,
-            iterations,
-            attempts,
-            unbounded,
-            negated: self.negate,
-            work: iteration_work + factor_work,
-            ordered,
-            ordering_seconds,
-        };
         Ok((solved, preconditioner, factor))
     }
 
@@ -189,18 +185,16 @@ struct Solve<'a, 'o, B: Backend> {
     factor: Option<Factor>,
     /// The x from which the next attempt starts, and its residual.
     start: (Vec<f64>, f64),
-    /// The x with the smallest residual, and that residual.
-    best: (Vec<f64>, f64),
-    attempts: Vec<Attempt>,
-    /// The number of iterations of all methods.
-    iterations: usize,
+    /// The x with the smallest residual, which is in the report.
+    best: Vec<f64>,
+    solved: Solved,
     /// A vector of the null space that Aᵀ does not map to zero, and |Aᵀ v| relative to its value without cancellation.
     other_transpose: Option<(usize, f64)>,
 }
 
 impl<B: Backend> Solve<'_, '_, B> {
     fn converged(&self) -> bool {
-        self.best.1 <= self.plan.auto.tolerance
+        self.solved.true_residual <= self.plan.auto.tolerance
     }
 
     /// Stores x if it is better than the stored x, and returns how the attempt ended.
@@ -214,15 +208,15 @@ impl<B: Backend> Solve<'_, '_, B> {
             Outcome::Converged => Outcome::Stagnated,
             other => other,
         };
-        if residual < self.best.1 || !self.best.1.is_finite() {
-            self.best = (x.clone(), residual);
+        if residual < self.solved.true_residual || !self.solved.true_residual.is_finite() {
+            (self.best, self.solved.true_residual) = (x.clone(), residual);
         }
+        let best = self.solved.true_residual;
         // Conjugate gradients reduce the error in the A-norm in every iteration, even if the residual grows.
         let closer = said == Outcome::Stopped && residual.is_finite();
         if closer || residual <= self.start.1 || !self.start.1.is_finite() {
             self.start = (x, residual);
         }
-        let best = self.best.1;
         if outcome == Outcome::Inconsistent && has_null_space {
             return Ending::NotInRange(best);
         }
@@ -270,11 +264,11 @@ impl<B: Backend> Solve<'_, '_, B> {
         // After the last iteration no method follows, whatever the cause.
         let limit = Ending::Method(Outcome::IterationLimit);
         let ending = match &attempt.ending {
-            Ending::Unstable(_) if self.iterations >= self.plan.auto.max_iterations => &limit,
+            Ending::Unstable(_) if self.solved.iterations >= self.plan.auto.max_iterations => &limit,
             ending => ending,
         };
         attempt.note = schedule.end(i, attempt.iterations, ending);
-        self.attempts.push(attempt);
+        self.solved.attempts.push(attempt);
         Ok(())
     }
 
@@ -345,7 +339,7 @@ impl<B: Backend> Solve<'_, '_, B> {
         let mut asked = self.plan.auto.tolerance;
         let mut ending = Ending::default();
         for run in 0..=CONTINUATIONS {
-            let (done, mut late) = (self.iterations, false);
+            let (done, mut late) = (self.solved.iterations, false);
             let max_iterations = self.plan.auto.max_iterations - done;
             *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(B::Real::from_f64(asked)) };
             let observer = &mut *self.observer;
@@ -364,7 +358,7 @@ impl<B: Backend> Solve<'_, '_, B> {
             let report = krylov.solve_with(a, &mut built.0, b, x, &mut watch)?;
             attempt.iterations += report.iterations;
             attempt.condition = attempt.condition.or(report.condition.map(Real::as_f64));
-            self.iterations += report.iterations;
+            self.solved.iterations += report.iterations;
             let mut whole = self.numbers(x)?;
             // The method could not project out a null space that is not that of Aᵀ.
             if let (Some(vectors), Some(_)) = (&self.problem.null_space, self.other_transpose)
@@ -404,7 +398,7 @@ impl<B: Backend> Solve<'_, '_, B> {
         attempt.ending = match solved {
             Ok((solved, singular)) => {
                 attempt.iterations = solved.refinements;
-                let done = self.iterations;
+                let done = self.solved.iterations;
                 let late = (self.observer)(done, self.start.1).is_break()
                     | (self.observer)(done + 1, solved.relative_residual).is_break();
                 match (self.take(x, Outcome::Stagnated), singular) {
@@ -418,7 +412,7 @@ impl<B: Backend> Solve<'_, '_, B> {
         attempt.solve_seconds = begun.elapsed().as_secs_f64();
         let twice = matches!(attempt.factorised, Some((_, Some(_))));
         schedule.end_factor(&attempt.ending, twice);
-        self.attempts.push(attempt);
+        self.solved.attempts.push(attempt);
     }
 
     /// A vector of the backend.
