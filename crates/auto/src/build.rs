@@ -1,4 +1,6 @@
-//! Preconditioners by name.
+//! Preconditioners by name, and what a solve builds on a backend.
+
+use std::ops::ControlFlow;
 
 use coarsen_backend::{Backend, Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{Error, Identity, LinearOperator, Real, Vector};
@@ -12,8 +14,7 @@ use coarsen_sparse::{Bsr, System};
 
 use crate::Precond;
 
-/// The relaxation factor of [`Precond::Ssor`]. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best
-/// on model problems.
+/// The relaxation factor of [`Precond::Ssor`]; 1.2 to 1.7 is best on model problems, and 1 is Gauss-Seidel.
 const OVER_RELAXATION: f64 = 1.3;
 
 /// The operator and the preconditioners of [`Plan::solve`](crate::Plan::solve) on a backend. A program with another backend, or
@@ -26,6 +27,10 @@ pub struct Builder<'a, B: Backend> {
     /// Builds a preconditioner of a matrix without contact; `true` asks for storage in f32.
     pub build: &'a dyn Fn(Precond, bool, &Bsr<f64>) -> Result<Built<B::Vector>, SetupError>,
 }
+
+/// A function that is called at every iteration of all methods, with the number of iterations so far and the relative
+/// residual. `Break` ends the solve.
+pub type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
 
 /// A preconditioner, and its levels if it is a hierarchy.
 pub type Built<V> = (Box<dyn Prepared<V, f64> + Send>, Option<Levels>);
@@ -96,16 +101,10 @@ impl Parameters {
         system: System<'_, f64>,
         on: &Cpu<V, S>,
     ) -> Result<Built<Vec<V>>, SetupError> {
-        let in_f32 = |built: F32Hierarchy| -> Built<Vec<V>> {
-            let levels = Levels::of(built.get());
-            (Box::new(built), Some(levels))
-        };
         match precond {
-            Precond::SmoothedAggregation if V::NAME != S::NAME => {
-                self.aggregation.build_f32(system).map(in_f32)
-            }
-            Precond::RugeStueben if V::NAME != S::NAME => self.ruge_stueben.build_f32(system).map(in_f32),
-            Precond::Skinning if V::NAME != S::NAME => self.skinning.build_f32(system).map(in_f32),
+            Precond::SmoothedAggregation if V::NAME != S::NAME => in_f32(self.aggregation.build_f32(system)?),
+            Precond::RugeStueben if V::NAME != S::NAME => in_f32(self.ruge_stueben.build_f32(system)?),
+            Precond::Skinning if V::NAME != S::NAME => in_f32(self.skinning.build_f32(system)?),
             Precond::Schwarz => one_level(self.schwarz.build_from(system, on)?),
             Precond::OverlappingSchwarz => one_level(self.overlapping.build_from(system, on)?),
             Precond::RestrictedSchwarz => one_level(self.restricted.build_from(system, on)?),
@@ -125,14 +124,10 @@ impl Parameters {
         system: System<'_, f64>,
         on: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
-        let hierarchy = |built: Hierarchy<f64, B>| -> Built<B::Vector> {
-            let levels = Levels::of(&built);
-            (Box::new(built), Some(levels))
-        };
         match precond {
-            Precond::SmoothedAggregation => self.aggregation.build_from(system, on).map(hierarchy),
-            Precond::RugeStueben => self.ruge_stueben.build_from(system, on).map(hierarchy),
-            Precond::Skinning => self.skinning.build_from(system, on).map(hierarchy),
+            Precond::SmoothedAggregation => hierarchy(self.aggregation.build_from(system, on)?),
+            Precond::RugeStueben => hierarchy(self.ruge_stueben.build_from(system, on)?),
+            Precond::Skinning => hierarchy(self.skinning.build_from(system, on)?),
             Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
             Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
             Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
@@ -149,6 +144,16 @@ impl Parameters {
 
 fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result<Built<V>, SetupError> {
     Ok((Box::new(built), None))
+}
+
+fn hierarchy<B: Backend>(built: Hierarchy<f64, B>) -> Result<Built<B::Vector>, SetupError> {
+    let levels = Levels::of(&built);
+    Ok((Box::new(built), Some(levels)))
+}
+
+fn in_f32<V: Real>(built: F32Hierarchy) -> Result<Built<Vec<V>>, SetupError> {
+    let levels = Levels::of(built.get());
+    Ok((Box::new(built), Some(levels)))
 }
 
 impl Levels {

@@ -12,7 +12,7 @@ use coarsen_core::parallel;
 use coarsen_direct::FactorStats;
 use coarsen_sparse::Bsr;
 
-use crate::sample::{sample, width};
+use crate::sample::{Sample, sample, width};
 use crate::{Method, Precond};
 
 /// The cost of a product with A and the vector updates of CG per entry of s.
@@ -33,18 +33,7 @@ pub struct Costs {
     pub(crate) entries: f64,
     /// The block size of A.
     pub(crate) block: usize,
-    /// The uniformity of the couplings in a row: 1 if all are equal, near 0 if a few dominate, and 1 for
-    /// matrices in blocks.
-    pub(crate) uniformity: f64,
-    /// The share of the couplings of a scalar row that have the sign of the diagonal.
-    pub(crate) mixed: f64,
-    /// The smallest Rayleigh quotient ρ = vᵀA v / vᵀD v of constants and of D^-½ 1, where D = diag(A): above the smallest
-    /// eigenvalue of D⁻¹A. It is 1 if diagonal entries of the sample are zero or differ in sign.
-    pub(crate) rayleigh_quotient: f64,
-    /// The largest diagonal entry of the sample, divided by the smallest; 1 if unknowns have several units.
-    pub(crate) diagonal_jump: f64,
-    /// The sum of the couplings |a_ij| / √(a_ii a_jj) of a scalar row, in the mean; 1 for matrices in blocks.
-    pub(crate) couplings: f64,
+    pub(crate) sample: Sample,
     /// The mean width w of a level structure of the graph, similar to the width of a band. Infinite if it was not computed.
     pub(crate) width: f64,
     /// Whether the caller knows the near-kernel of blocks, from positions or vectors.
@@ -64,20 +53,15 @@ impl Costs {
     /// *Cost*: a sample of 16,384 block rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
         let of_graph = || if factor { width(a) } else { f64::INFINITY };
-        let ((uniformity, mixed, rayleigh_quotient, diagonal_jump, couplings), width) =
-            match parallel::worth(a.nnz()) {
-                true => parallel::join(|| sample(a), of_graph),
-                false => (sample(a), of_graph()),
-            };
+        let (sample, width) = match parallel::worth(a.nnz()) {
+            true => parallel::join(|| sample(a), of_graph),
+            false => (sample(a), of_graph()),
+        };
         Self {
             unknowns: a.shape().0 as f64,
             entries: a.nnz() as f64,
             block: a.block().0,
-            uniformity,
-            mixed,
-            rayleigh_quotient,
-            diagonal_jump,
-            couplings,
+            sample,
             width,
             near_kernel: false,
             pivots: false,
@@ -139,7 +123,7 @@ impl Costs {
                     * match (self.block > 1, self.near_kernel) {
                         (true, true) => 30.0,
                         (true, false) => 45.0,
-                        (false, _) => 30.0 + 40.0 * (1.0 - self.uniformity).clamp(0.0, 1.0),
+                        (false, _) => 30.0 + 40.0 * (1.0 - self.sample.uniformity).clamp(0.0, 1.0),
                     };
                 let rough = smooth.max(0.3 * self.jacobi_iterations());
                 smooth.powf(1.0 - self.roughness()) * rough.powf(self.roughness())
@@ -150,7 +134,7 @@ impl Costs {
                     Precond::None => 1.5,
                     // Strong couplings along the order of the rows are eliminated almost exactly.
                     Precond::Ic0 => {
-                        0.4 - 0.25 * self.roughness() * ((0.8 - self.uniformity) / 0.3).clamp(0.0, 1.0)
+                        0.4 - 0.25 * self.roughness() * ((0.8 - self.sample.uniformity) / 0.3).clamp(0.0, 1.0)
                     }
                     Precond::Schwarz => 0.7,
                     _ => 1.0,
@@ -161,7 +145,7 @@ impl Costs {
                 digits * (45.0 + 400.0 * self.roughness())
             }
             // The pivots of skew blocks are small beside the entries that ILU(0) drops.
-            (_, Precond::Ilu0) => digits * 100.0 * (self.couplings / 4.0).clamp(1.0, 5.0),
+            (_, Precond::Ilu0) => digits * 100.0 * (self.sample.couplings / 4.0).clamp(1.0, 5.0),
             (_, Precond::RestrictedSchwarz) => digits * 40.0,
             (_, Precond::None) => digits * 600.0,
             _ => digits * 400.0,
@@ -172,24 +156,30 @@ impl Costs {
     /// the sign of the diagonal, as for the curl, flat cells and skew blocks. Coarse levels of smoothed aggregation cannot represent
     /// them, and its iterations are in proportion to those of one level.
     pub(crate) fn roughness(&self) -> f64 {
-        ((self.mixed - 0.2) / 0.1).clamp(0.0, 1.0)
+        ((self.sample.mixed - 0.2) / 0.1).clamp(0.0, 1.0)
     }
 
     /// Without inertia (ρ is small) the iterations grow like the diameter of a body of more than 16,000 nodes.
     fn skinning(&self) -> f64 {
-        let growth =
-            if self.rayleigh_quotient > 0.05 { 1.0 } else { (self.nodes() / 16_000.0).cbrt().max(1.0) };
-        25.0 * growth * if self.diagonal_jump > LARGE_JUMP { 4.0 } else { 1.0 }
+        let growth = if self.sample.rayleigh_quotient > 0.05 {
+            1.0
+        } else {
+            (self.nodes() / 16_000.0).cbrt().max(1.0)
+        };
+        25.0 * growth * if self.sample.diagonal_jump > LARGE_JUMP { 4.0 } else { 1.0 }
     }
 
     /// The expected number of iterations of CG with block Jacobi: a multiple of the bound ½ √(2/ρ) ln(2/ε), since κ ≥ 1/ρ.
     fn jacobi_iterations(&self) -> f64 {
         let multiple = match self.block {
-            1 => (2.5 / self.uniformity.powi(4)).clamp(2.5, 5.0),
+            1 => (2.5 / self.sample.uniformity.powi(4)).clamp(2.5, 5.0),
             _ => 4.0,
         };
-        let multiple = if self.diagonal_jump > LARGE_JUMP { 1.5 * multiple } else { multiple };
-        multiple * 0.5 * (2.0 / self.rayleigh_quotient).sqrt() * (2.0 / self.tolerance.clamp(1e-16, 0.1)).ln()
+        let multiple = if self.sample.diagonal_jump > LARGE_JUMP { 1.5 * multiple } else { multiple };
+        multiple
+            * 0.5
+            * (2.0 / self.sample.rayleigh_quotient).sqrt()
+            * (2.0 / self.tolerance.clamp(1e-16, 0.1)).ln()
     }
 
     /// The cost O of ordering the matrix and computing the structure of its factor: a pass over the nodes, and the search for

@@ -8,13 +8,11 @@
 //! | file | contents |
 //! |---|---|
 //! | [`auto`](Auto) | the parameters and the entry points |
-//! | [`report`](Solved), [`ending`](Ending), [`method`](Method) | what was tried, how it ended, and names |
-//! | [`problem`](Problem) | the system without prescribed values, its symmetric part and its null space |
-//! | [`plan`](Plan) | the methods for a matrix, and their order |
-//! | [`cost`](Costs), `sample` | the work of setups, iterations and factors; estimates from a sample of the rows and a part of the graph |
-//! | `schedule`, `factor_cost` | which method runs and when it is left; when a factor is due |
-//! | `solve`, [`direct`](DIRECT), [`residual`](attainable) | the attempts at a system, on any backend, and their residuals |
-//! | [`build`](Parameters) | preconditioners by name, and what a solve builds on a backend |
+//! | [`method`](Method), [`build`](Parameters) | names; preconditioners by name, and what a solve builds on a backend |
+//! | [`problem`](Problem), [`residual`](attainable) | the system without prescribed values, its symmetric part, its null space; residuals |
+//! | [`plan`](Plan), [`cost`](Costs), `sample` | the methods for a matrix, their order and their work, estimated from sizes, a sample of the rows and a part of the graph |
+//! | `schedule`, `solve` | which method runs, when it is left, and when a factor is due; the attempts, on any backend |
+//! | [`report`](Solved) | what was tried, and how it ended |
 //!
 //! Programs with their own backend, parameters, null space or observer make a [`Problem`] and a [`Plan`], and call
 //! [`Plan::solve`].
@@ -22,11 +20,7 @@
 mod auto;
 mod build;
 mod cost;
-mod direct;
-mod ending;
-mod factor_cost;
 mod method;
-mod options;
 mod plan;
 mod problem;
 mod report;
@@ -35,17 +29,15 @@ mod sample;
 mod schedule;
 mod solve;
 
-pub use build::{Builder, Built, Levels, Parameters};
+pub use auto::{Auto, MEMORY};
+pub use build::{Builder, Built, Levels, Observer, Parameters};
 pub use cost::Costs;
-pub use direct::{DIRECT, KnownFactor};
-pub use ending::Ending;
 pub use method::{Method, Precond};
-pub use options::{Auto, MEMORY};
 pub use plan::Plan;
 pub use problem::Problem;
-pub use report::{Attempt, Solved};
+pub use report::{Attempt, Ending, Solved};
 pub use residual::{attainable, relative_residual};
-pub use solve::Observer;
+pub use solve::{DIRECT, KnownFactor};
 
 #[cfg(test)]
 #[path = "../tests/unit/mod.rs"]

@@ -1,4 +1,5 @@
-//! The plan for a system: the methods that may solve it, their expected costs, and the reason for the first one.
+//! The plan for a system: the methods that may solve it, their expected costs, the cost of a factor, and the reason for the
+//! first one.
 //!
 //! The methods for each kind of matrix are listed in the page "Choosing a solver" of the book. A factor is excluded if the caller
 //! chooses a preconditioner, a null space, a precision other than f64 or a device, or if a component of the graph has no
@@ -9,13 +10,44 @@ use std::fmt;
 use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 use coarsen_sparse::System;
 
-use crate::factor_cost::FactorCost;
 use crate::sample::is_solid;
 use crate::{Auto, Costs, Ending, Method, Precond};
 
 /// The number of unknowns up to which a matrix is factorised at once, because a factor is then
 /// faster than any analysis.
 const SMALL: usize = 300;
+
+/// The cost of a factor, as far as it is known; R is the work of setups and iterations so far.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FactorCost {
+    /// No factor is possible, and why.
+    None(Ending),
+    /// The matrix is not ordered yet: O, the lower bound C₀, and the estimate of C from the structure of the matrix.
+    Estimated { ordering: f64, least: f64, total: f64 },
+    /// The matrix is ordered: F and C.
+    Known { factor: f64, total: f64 },
+}
+
+impl FactorCost {
+    /// The R before which neither the factor nor its ordering may follow, the R that a setup must not exceed, and the forecast
+    /// above which a factor is cheaper.
+    pub(crate) fn limits(&self) -> (f64, f64, f64) {
+        match *self {
+            Self::None(_) => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
+            Self::Estimated { ordering, least, total } => (0.5 * ordering, 2.0 * least, total),
+            Self::Known { factor, total } => (0.5 * total, 2.0 * total, factor),
+        }
+    }
+
+    /// Whether a candidate with this forecast runs before the factor and its ordering; `with` is R with its setup, and it is the
+    /// `first` if no method has begun.
+    pub(crate) fn is_deferred(&self, forecast: f64, with: f64, first: bool) -> bool {
+        let (earliest, most, cost) = self.limits();
+        // A cheap setup begins before an ordering that costs more than twice as much.
+        let cheap = first && !matches!(self, Self::Known { .. }) && with < earliest;
+        forecast <= cost && with <= most || cheap
+    }
+}
 
 /// Several ways to solve a system. The method with the lowest forecast is tried first.
 ///
@@ -29,8 +61,6 @@ pub struct Plan {
     pub(crate) factor: FactorCost,
     /// Whether the factor begins, whatever is expected of it, because the matrix is small.
     pub(crate) factor_first: bool,
-    /// The memory limit of the factor in bytes.
-    pub(crate) memory: usize,
     /// Whether −A x = −b is solved, because −A may be positive definite.
     pub(crate) negate: bool,
     pub(crate) symmetric: bool,
@@ -74,8 +104,6 @@ impl Plan {
             costs,
             factor: FactorCost::Estimated { ordering, least, total },
             factor_first: n <= SMALL,
-            // Where nothing else is possible, the limit does not hold.
-            memory: if candidates.is_empty() { usize::MAX } else { auto.memory },
             candidates,
             negate: sign.unwrap_or(if all_negative { -1.0 } else { 1.0 }) < 0.0,
             symmetric,

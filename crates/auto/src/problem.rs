@@ -47,8 +47,8 @@ impl<'a> Problem<'a> {
             problem.diagnosis = Some(diagnose(&reduced));
             problem.reduced = Some(reduced);
         }
-        let seen = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref();
-        let is_almost = seen.is_some_and(|v| !v.symmetry.holds() && v.symmetry.holds_in_single());
+        let adapted = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref();
+        let is_almost = adapted.is_some_and(|v| !v.symmetry.holds() && v.symmetry.holds_in_single());
         if symmetrise
             && is_almost
             && let Ok(transposed) = problem.matrix().transpose()
@@ -102,8 +102,7 @@ impl<'a> Problem<'a> {
     ) -> Result<Option<(usize, f64)>, Ending> {
         let Some(vectors) = &self.null_space else { return Ok(None) };
         let wrong = |a: &Bsr<f64>| -> Result<Option<(usize, f64)>, Ending> {
-            let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
-            Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
+            Ok(vectors.quality(a)?.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
         };
         if let Some((vector, share)) = wrong(a)? {
             return Err(Ending::NotNull { vector, share, of_transpose: false });

@@ -8,14 +8,27 @@ const SAMPLED_ROWS: usize = 16_384;
 /// The number of consecutive block rows of a sample.
 const RUN_LENGTH: usize = 16;
 
-/// Returns the uniformity of the couplings, their share with the sign of the diagonal, the quotient ρ, the jump of the
-/// diagonal and the sum of the couplings of a row, from a sample of the rows.
-///
-/// The uniformity is the mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the
-/// row, averaged over rows with couplings; the share is the sum of the couplings of this sign divided by the sum of all.
-/// They do not depend on the units of the unknowns. For blocks, and if diagonal entries are zero or differ in sign, the share is 0,
-/// and the uniformity and the sum are 1.
-pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64, f64) {
+/// What a sample of the rows shows. It does not depend on the units of the unknowns. A coupling is |a_ij| / √(a_ii a_jj).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// The mean coupling of a scalar row divided by the strongest one: 1 if all are equal, near 0 if a few dominate, and 1 for
+    /// matrices in blocks.
+    pub(crate) uniformity: f64,
+    /// The share of the couplings of a scalar row that have the sign of the diagonal.
+    pub(crate) mixed: f64,
+    /// The sum of the couplings of a scalar row, in the mean; 1 for matrices in blocks.
+    pub(crate) couplings: f64,
+    /// The smallest Rayleigh quotient ρ = vᵀA v / vᵀD v of constants and of D^-½ 1, where D = diag(A): above the smallest
+    /// eigenvalue of D⁻¹A.
+    pub(crate) rayleigh_quotient: f64,
+    /// The largest diagonal entry, divided by the smallest; 1 if unknowns have several units.
+    pub(crate) diagonal_jump: f64,
+}
+
+/// Samples the rows of a square matrix. All is 1, and the share 0, if diagonal entries are zero or differ in sign.
+pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
+    let nothing =
+        Sample { uniformity: 1.0, mixed: 0.0, couplings: 1.0, rayleigh_quotient: 1.0, diagonal_jump: 1.0 };
     let (nodes, b) = (a.pattern().rows(), a.block().0);
     let runs = if nodes <= SAMPLED_ROWS { 1 } else { SAMPLED_ROWS / RUN_LENGTH };
     let step = nodes / runs;
@@ -27,10 +40,8 @@ pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64, f64) {
     for k in 0..runs {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
         let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN_LENGTH)) as f64;
-        let sampled = match runs {
-            1 => 0..nodes,
-            _ => k * step + irregular as usize..k * step + irregular as usize + RUN_LENGTH,
-        };
+        let first = k * step + irregular as usize;
+        let sampled = if runs == 1 { 0..nodes } else { first..first + RUN_LENGTH };
         for (i, r) in sampled.flat_map(|i| (0..b).map(move |r| (i, r))) {
             let own = a.get(i * b + r, i * b + r);
             let (mut strongest, mut sum, mut same, mut others) = (0.0_f64, 0.0, 0.0, 0.0);
@@ -39,7 +50,7 @@ pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64, f64) {
                 let other = if j == i { own } else { a.get(j * b + r, j * b + r) };
                 let one_sign = own * other > 0.0; // false for NaN
                 if !one_sign {
-                    return (1.0, 0.0, 1.0, 1.0, 1.0);
+                    return nothing;
                 }
                 let coupling = value / own.abs().sqrt() / other.abs().sqrt();
                 (constants, scaled) = (constants + value, scaled + coupling);
@@ -57,15 +68,16 @@ pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64, f64) {
         }
     }
     let (constants, scaled) = (constants / diagonals, scaled / rows);
-    let (uniformity, mixed, couplings) = match coupled > 0.0 {
-        true => (uniformity / coupled, mixed / coupled, couplings / coupled),
-        false => (1.0, 0.0, 1.0),
-    };
     let quotient = constants.min(scaled);
-    let quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
+    let rayleigh_quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
     // Where D^-½ 1 is nearer to the kernel than constants, the diagonal shows the units of the unknowns.
     let in_one_unit = least > 0.0 && constants <= 2.0 * scaled;
-    (uniformity, mixed, quotient, if in_one_unit { largest / least } else { 1.0 }, couplings)
+    let diagonal_jump = if in_one_unit { largest / least } else { 1.0 };
+    if coupled == 0.0 {
+        return Sample { rayleigh_quotient, diagonal_jump, ..nothing };
+    }
+    let (uniformity, mixed, couplings) = (uniformity / coupled, mixed / coupled, couplings / coupled);
+    Sample { uniformity, mixed, couplings, rayleigh_quotient, diagonal_jump }
 }
 
 /// The number of nodes that a search reads.
@@ -104,8 +116,8 @@ pub(crate) fn width(a: &Bsr<f64>) -> f64 {
 /// Searches from a root, level by level, until [`SEARCHED_NODES`] nodes are reached. Returns these nodes, the number of nodes
 /// before each level, and whether all nodes of the component were reached.
 fn search(pattern: &Pattern, root: u32) -> (Vec<u32>, Vec<usize>, bool) {
-    let (mut seen, mut order, mut starts) = (vec![false; pattern.rows()], vec![root], Vec::new());
-    seen[root as usize] = true;
+    let (mut visited, mut order, mut starts) = (vec![false; pattern.rows()], vec![root], Vec::new());
+    visited[root as usize] = true;
     let mut begun = 0;
     while begun < order.len() {
         starts.push(begun);
@@ -117,7 +129,7 @@ fn search(pattern: &Pattern, root: u32) -> (Vec<u32>, Vec<usize>, bool) {
             let row = pattern.row(order[at] as usize);
             // A node that is coupled to all others says nothing about their distances, and is ordered last.
             if row.len() <= HIGH_DEGREE {
-                let new = row.iter().filter(|&&j| !std::mem::replace(&mut seen[j as usize], true));
+                let new = row.iter().filter(|&&j| !std::mem::replace(&mut visited[j as usize], true));
                 order.extend(new);
             }
         }

@@ -1,25 +1,22 @@
 //! Which method runs, and when it is left: forecasts, the work so far, and the rule for a factor.
 //!
-//! The steps are listed in the page "Choosing a solver" of the book.
+//! The steps, and the proof of the bound, are in the page "Choosing a solver" of the book. R is `iteration_work`; C = O + F and
+//! C₀ ≤ C are those of [`FactorCost`]. *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching",
+//! Algorithmica 3 (ski rental).
 //!
 //! **Forecasts.** The total number of iterations is a weighted geometric mean of two forecasts. The first extends the mean change
 //! of ln ‖r‖ over the last half of the iterations. It is too high on a plateau before the smallest eigenvalue is found, and too
 //! low if convergence slows down later. The second is ½ √κ ln(2/ε) (Saad 2003, (6.128)), with κ from Ritz values. It is too
 //! low until the smallest eigenvalue is found, and too high if only few eigenvalues are small.
-//!
-//! **The factor.** A factor is computed at a work R of setups and iterations (`iteration_work`) between half and twice its cost
-//! C = O + F (`total`, `ordering`, `factor`); the forecast decides when. C₀ ≤ C (`least`) is a bound from the entries of A.
-//! So the total work is at most three times the smaller of R and C, whatever the forecasts are; the page has the proof.
-//! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3 (ski rental).
 
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Iteration, Outcome, Real, Vector};
+use coarsen_core::Outcome;
 use coarsen_direct::{Analysis, FactorStats};
 
-use crate::factor_cost::FactorCost;
+use crate::plan::FactorCost;
 use crate::{Ending, Plan};
 
 /// The weight of the slope in a forecast; the condition number has the remaining weight.
@@ -47,14 +44,11 @@ const CONTINUE_BELOW: f64 = 0.5;
 /// forecasts are too high.
 const FACTOR_ABOVE: f64 = 1.2;
 
-/// What follows.
+/// What follows: an attempt with a candidate of the plan, the factor, or the end of the solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// An attempt with a candidate of the plan.
     Iterate(usize),
-    /// The factor.
     Factor,
-    /// Nothing: the solve ends.
     End,
 }
 
@@ -77,7 +71,6 @@ pub(crate) struct Schedule<'a> {
     plan: &'a Plan,
     order: &'a mut Order<'a>,
     pub(crate) factor: FactorCost,
-    /// R.
     pub(crate) iteration_work: f64,
     /// The work of orderings and factors.
     pub(crate) factor_work: f64,
@@ -89,33 +82,28 @@ pub(crate) struct Schedule<'a> {
     states: Vec<State>,
     /// The forecast of the total iterations of the method that was left for another one.
     left: Option<f64>,
-    /// Whether the factor follows.
     factor_is_due: bool,
     ended: bool,
 }
 
 impl<'a> Schedule<'a> {
-    pub(crate) fn new(plan: &'a Plan, order: &'a mut Order<'a>) -> Self {
-        let state = |forecast| State { forecast, spent: 0.0, failed_in_f32: false, failed: false };
+    /// A `known` factor is already computed, and solves first.
+    pub(crate) fn new(plan: &'a Plan, order: &'a mut Order<'a>, known: bool) -> Self {
+        let state = |i| State { forecast: plan.expected(i), spent: 0.0, failed_in_f32: false, failed: false };
         Self {
             plan,
             order,
-            factor: plan.factor.clone(),
+            factor: if known { FactorCost::Known { factor: 0.0, total: 0.0 } } else { plan.factor.clone() },
             iteration_work: 0.0,
             factor_work: 0.0,
             ordered: None,
             ordering_seconds: 0.0,
             analysis: None,
-            states: (0..plan.candidates.len()).map(|i| state(plan.expected(i))).collect(),
+            states: (0..plan.candidates.len()).map(state).collect(),
             left: None,
-            factor_is_due: plan.factor_first,
+            factor_is_due: known || plan.factor_first,
             ended: false,
         }
-    }
-
-    /// Takes a factor that is already computed: it solves first.
-    pub(crate) fn begin_with_factor(&mut self) {
-        (self.factor, self.factor_is_due) = (FactorCost::Known { factor: 0.0, total: 0.0 }, true);
     }
 
     /// Decides what follows; orders the matrix where this is necessary.
@@ -155,13 +143,17 @@ impl<'a> Schedule<'a> {
         self.plan.auto.single && self.plan.stores_single(i) && !self.states[i].failed_in_f32
     }
 
-    /// Begins an attempt with a candidate, or goes on with it.
-    pub(crate) fn begin(&mut self, i: usize) -> Monitor<'_, 'a> {
-        let least = (self.states[i].spent - self.plan.setup(i)).max(0.0);
+    /// Begins an attempt with a candidate, or goes on with it: counts its setup.
+    pub(crate) fn begin(&mut self, i: usize) {
         self.spend(i, self.setup(i));
+    }
+
+    /// Watches the iterations of the attempt that began; `complexity` is the operator complexity of a hierarchy, otherwise 1.
+    pub(crate) fn monitor(&mut self, i: usize, complexity: f64) -> Monitor<'_, 'a> {
+        let least = (self.states[i].spent - self.plan.setup(i)).max(0.0);
         let [hierarchy, other] = FIRST_FORECAST;
         let check = if self.plan.candidates[i].1.is_hierarchy() { hierarchy } else { other };
-        let work = self.plan.iteration(i, 1.0);
+        let work = self.plan.iteration(i, complexity);
         Monitor { schedule: self, i, work, least, done: 0, check, logs: Vec::new(), total: None }
     }
 
@@ -177,8 +169,8 @@ impl<'a> Schedule<'a> {
 
     /// Takes the ending of an attempt. Returns a sentence if the method was left, or is repeated in f64.
     pub(crate) fn end(&mut self, i: usize, iterations: usize, ending: &Ending) -> Option<String> {
-        let (method, precond) = self.plan.candidates[i];
-        let left = self.left.take();
+        let (plan, left) = (self.plan, self.left.take());
+        let (method, precond) = plan.candidates[i];
         match ending {
             Ending::Method(Outcome::Stopped) if left.is_some() || self.factor_is_due => {
                 return left.map(|total| {
@@ -186,7 +178,7 @@ impl<'a> Schedule<'a> {
                 });
             }
             _ if self.single(i) && ending.may_be_rounding() => {
-                let forecast = self.plan.expected(i);
+                let forecast = plan.expected(i);
                 self.states[i] = State { forecast, spent: 0.0, failed_in_f32: true, failed: false };
                 return Some("repeated in f64".to_owned());
             }
@@ -201,7 +193,6 @@ impl<'a> Schedule<'a> {
             // No method goes on from here except the factor.
             Ending::RoundOff { .. } | Ending::Method(Outcome::IterationLimit) => self.fail(|_| true),
             Ending::Method(Outcome::IndefiniteOperator) => {
-                let plan = self.plan;
                 self.fail(|j| j == i || plan.candidates[j].0.needs_definite());
             }
             _ => self.fail(|j| j == i),
@@ -255,7 +246,8 @@ impl<'a> Schedule<'a> {
         let begun = Instant::now();
         let ordered = (self.order)();
         self.ordering_seconds += begun.elapsed().as_secs_f64();
-        let allowed = self.plan.memory;
+        // Where nothing else is possible, the limit does not hold.
+        let allowed = if self.plan.candidates.is_empty() { usize::MAX } else { self.plan.auto.memory };
         self.factor = match ordered {
             Err(why) => FactorCost::None(why),
             // `products` depends on the caches of the machine. It is ignored, so that a matrix is always solved
@@ -292,41 +284,46 @@ impl<'a> Schedule<'a> {
     fn leaves(&mut self, i: usize, total: f64, rest: f64, converges: bool) -> bool {
         let (plan, spent, expected) = (self.plan, self.states[i].spent, self.plan.expected(i));
         let is_hierarchy = plan.candidates[i].1.is_hierarchy();
+        let mut forecasts: Vec<f64> = self.states.iter().map(|state| state.forecast).collect();
+        let others: Vec<usize> = (0..forecasts.len()).filter(|&j| j != i && !self.states[j].failed).collect();
+
         let probes = is_hierarchy && spent >= expected && rest > expected && !converges;
+        for &j in others.iter().filter(|_| probes) {
+            let probe = plan.setup(j) + FIRST_FORECAST[1] as f64 * plan.iteration(j, 1.0);
+            if self.states[j].spent == 0.0 && forecasts[j].is_finite() {
+                forecasts[j] = forecasts[j].min(PROBE_FACTOR * probe);
+            }
+        }
+
+        let (_, most, cost) = self.factor.limits();
         // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
         let one_level = |i: usize| {
             let (method, precond) = plan.candidates[i];
             (method.needs_definite() && (!precond.is_hierarchy() || plan.costs.roughness() > 0.5))
                 .then(|| plan.costs.iterations(method, precond))
         };
-        let ratio = one_level(i).map(|expected| (total / expected).max(1.0));
-        let again = |j: usize| match (ratio, one_level(j)) {
-            _ if self.states[j].spent > 0.0 => self.states[j].forecast,
-            (Some(ratio), Some(_)) => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
-            _ if probes && self.states[j].forecast.is_finite() => {
-                let probe = plan.setup(j) + FIRST_FORECAST[1] as f64 * plan.iteration(j, 1.0);
-                self.states[j].forecast.min(PROBE_FACTOR * probe)
+        if let Some(expected) = one_level(i) {
+            let ratio = (total / expected).max(1.0);
+            let alike = |&&j: &&usize| self.states[j].spent == 0.0 && one_level(j).is_some();
+            for &j in others.iter().filter(alike) {
+                forecasts[j] = plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j));
             }
-            _ => self.states[j].forecast,
-        };
-        let others = (0..self.states.len()).filter(|&j| j != i && !self.states[j].failed);
-        let others: Vec<(usize, f64)> = others.map(|j| (j, again(j))).collect();
-        let (_, most, cost) = self.factor.limits();
-        let affordable = others
-            .iter()
-            .filter(|(j, forecast)| *forecast <= cost && self.iteration_work + self.setup(*j) <= most);
-        let least = affordable.fold(f64::INFINITY, |least, other| least.min(other.1));
+        }
+
+        let affordable = |&&j: &&usize| forecasts[j] <= cost && self.iteration_work + self.setup(j) <= most;
+        let least = others.iter().filter(affordable).fold(f64::INFINITY, |least, &j| least.min(forecasts[j]));
         // Early forecasts are inaccurate, and waiting for late forecasts costs iterations.
         let patience = match is_hierarchy {
             true if spent < expected => f64::INFINITY,
             true => HIERARCHY_PATIENCE,
             false => (4.0 - 15.0 * spent / least).max(1.0),
         };
-        let ends_at_limit = total > plan.auto.max_iterations as f64 && rest > least;
-        let leaves = rest > patience * least || ends_at_limit;
+        let mut leaves = rest > patience * least;
+        leaves |= total > plan.auto.max_iterations as f64 && rest > least;
         if leaves {
-            self.states[i].forecast = rest;
-            others.into_iter().for_each(|(j, forecast)| self.states[j].forecast = forecast);
+            forecasts[i] = rest;
+            self.states.iter_mut().zip(forecasts).for_each(|(state, forecast)| state.forecast = forecast);
+            self.left = Some(total);
         }
         leaves
     }
@@ -351,31 +348,12 @@ pub(crate) struct Monitor<'m, 'a> {
 }
 
 impl Monitor<'_, '_> {
-    /// The seconds of the ordering, which are not those of the method.
-    pub(crate) fn ordering_seconds(&self) -> f64 {
-        self.schedule.ordering_seconds
-    }
-
-    /// Records the setup; `complexity` is the operator complexity of a hierarchy, otherwise 1.
-    pub(crate) fn built(&mut self, complexity: f64) {
-        self.work = self.schedule.plan.iteration(self.i, complexity);
-    }
-
-    /// Observes an iteration; returns `Break` to stop the method.
+    /// Observes an iteration by its number (0 for the guess), its relative residual and, if available, an estimate of the condition
+    /// number from below. Returns `Break` to stop the method.
     ///
     /// *Cost*: a logarithm, and in some calls a forecast, whose Ritz values take time linear in the number of
     /// iterations so far.
-    pub(crate) fn observe<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
-        let condition = || {
-            let [low, high] = it.ritz_values.and_then(|extremes| extremes())?;
-            Some(high / low)
-        };
-        self.observe_residual(it.number, it.relative.as_f64(), &condition)
-    }
-
-    /// As [`observe`](Self::observe), but with plain numbers: the iteration (0 for the guess), its relative
-    /// residual and, if available, an estimate of the condition number from below.
-    pub(crate) fn observe_residual(
+    pub(crate) fn observe(
         &mut self,
         number: usize,
         relative: f64,
@@ -400,10 +378,10 @@ impl Monitor<'_, '_> {
             schedule.factor_is_due = true;
             return ControlFlow::Break(());
         }
-        if let (true, Some(total), Some(rest)) = (checked && *done as f64 * *work >= *least, *total, rest)
+        let checked = checked && *done as f64 * *work >= *least;
+        if let (true, Some(total), Some(rest)) = (checked, *total, rest)
             && schedule.leaves(*i, total, rest, relative < CONVERGING_BELOW)
         {
-            schedule.left = Some(total);
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

@@ -7,16 +7,29 @@ use std::time::Instant;
 
 use coarsen_backend::{Backend, Prepared, SetupError};
 use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, largest, power_of_two};
-use coarsen_direct::Factor;
+use coarsen_direct::{Analysis, Direct, DirectError, Engine, Factor, Method as Factorisation};
 use coarsen_krylov::{Krylov, NullSpace, Projected};
 use coarsen_sparse::Bsr;
 
-use crate::direct::{self, KnownFactor};
-use crate::ending::failed;
-use crate::factor_cost::FactorCost;
+use crate::plan::FactorCost;
+use crate::report::failed;
 use crate::residual::{absolute_product, norm, relative_residual, round_off};
 use crate::schedule::{Monitor, Next, Schedule};
-use crate::{Attempt, Auto, Builder, Built, Ending, Method, Plan, Precond, Problem, Solved, attainable};
+use crate::{
+    Attempt, Auto, Builder, Built, Ending, Method, Observer, Plan, Precond, Problem, Solved, attainable,
+};
+
+/// Options that accept a factor of any accuracy, because the residual is checked here.
+pub const DIRECT: Direct = Direct {
+    method: Factorisation::Auto,
+    refinements: 3,
+    accept: f64::INFINITY,
+    trial: f64::INFINITY,
+    engine: Engine::Fastest,
+};
+
+/// The same for a matrix that is known to be symmetric and indefinite.
+const PIVOTED: Direct = Direct { method: Factorisation::Ldlt, ..DIRECT };
 
 /// The ‖A‖∞ ‖M⁻¹ 1‖∞ above which an incomplete factor counts as unstable.
 const UNSTABLE: f64 = 1e10;
@@ -29,9 +42,13 @@ const SUSPECT_SHARE: f64 = 0.1;
 /// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
-/// A function that is called at every iteration of all methods, with the number of iterations so far and the relative
-/// residual. `Break` ends the solve.
-pub type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
+/// A factor of a matrix, as far as it is computed before a solve.
+pub enum KnownFactor {
+    /// The ordering alone.
+    Ordering(Analysis),
+    /// The factor of A, or of −A if a report said so. It solves first.
+    Factor(Box<Factor>),
+}
 
 /// The report of a solve, and what the last attempt used: a preconditioner, or a factor.
 type Kept<V> = (Solved, Option<Box<dyn Prepared<V, f64> + Send>>, Option<Factor>);
@@ -42,7 +59,7 @@ impl Plan {
     /// For every ending, x is the best x so far. `known` is what is known of the factor.
     ///
     /// *Cost*: if a factor is possible, at most three times the smaller of the work of all methods tried and the
-    /// work of the factor (see the source of `schedule` for the proof).
+    /// work of the factor.
     ///
     /// # Errors
     /// Failures of the device.
@@ -81,16 +98,12 @@ impl Plan {
         let indefinite = Cell::new(self.symmetric && self.costs.pivots);
         let mut order = || -> Result<_, Ending> {
             let analysis = match ordering.take() {
-                Some(known) => Ok(known),
-                None => direct::order(&operator, indefinite.get()),
+                Some(known) => known,
+                None => analyse(&operator, indefinite.get()).map_err(Ending::Factor)?,
             };
-            let analysis = analysis.map_err(Ending::Factor)?;
             Ok((analysis.stats(), Some(analysis)))
         };
-        let mut schedule = Schedule::new(self, &mut order);
-        if factor.is_some() {
-            schedule.begin_with_factor();
-        }
+        let mut schedule = Schedule::new(self, &mut order, factor.is_some());
         let residual = relative_residual(&operator, &scaled_b, &guess);
         let null_space = problem.check_null_space(&operator, self.symmetric);
         let mut solve = Solve {
@@ -107,47 +120,43 @@ impl Plan {
             factor,
             other_transpose: null_space.as_ref().ok().copied().flatten(),
             start: (guess.clone(), residual),
-            best: (guess, residual),
-            attempts: Vec::new(),
-            iterations: 0,
+            best: guess,
+            solved: Solved {
+                true_residual: residual,
+                tolerance: self.auto.tolerance,
+                negated: self.negate,
+                ..Solved::default()
+            },
         };
         let refused = null_space.err();
         let runs = refused.is_none() && !solve.converged();
         while refused.is_none() && !solve.converged() {
             match schedule.next() {
-                Next::Iterate(i) => solve.iterate(i, &mut schedule)?,
+                Next::Iterate(i) => solve.attempt(i, &mut schedule)?,
                 Next::Factor => solve.factor(&mut schedule),
                 Next::End => break,
             }
         }
         let converged = solve.converged();
-        let Solve { best: (solution, residual), mut kept, factor, attempts, iterations, .. } = solve;
-        let Schedule { iteration_work, factor_work, factor: cost, ordered, ordering_seconds, .. } = schedule;
-        let last = attempts.last();
-        let unbounded = if let FactorCost::None(why) = cost { Some(why).filter(|_| runs) } else { None };
-        let ending = match (refused, last) {
+        let Solve { mut solved, best, mut kept, factor, .. } = solve;
+        solved.work = schedule.iteration_work + schedule.factor_work;
+        (solved.ordered, solved.ordering_seconds) = (schedule.ordered, schedule.ordering_seconds);
+        solved.unbounded = match schedule.factor {
+            FactorCost::None(why) if runs => Some(why),
+            _ => None,
+        };
+        let last = solved.attempts.last();
+        solved.ending = match (refused, last) {
             (Some(ending), _) => ending,
             _ if converged => Ending::Method(Outcome::Converged),
             (None, Some(last)) => last.ending.clone(),
-            (None, None) => unbounded.clone().unwrap_or(Ending::Method(Outcome::Stopped)),
+            (None, None) => solved.unbounded.clone().unwrap_or_default(),
         };
         let at = kept.iter().rposition(|(precond, ..)| last.is_some_and(|last| last.precond == *precond));
         let preconditioner = at.map(|at| kept.swap_remove(at).2.0);
         let factor = factor.filter(|_| last.is_some_and(|last| last.method == Method::Direct));
-        x.iter_mut().zip(&solution).for_each(|(x, v)| *x = v * scale);
+        x.iter_mut().zip(&best).for_each(|(x, v)| *x = v * scale);
         problem.set_prescribed(b, x);
-        let solved = Solved {
-            ending,
-            true_residual: residual,
-            tolerance: self.auto.tolerance,
-            iterations,
-            attempts,
-            unbounded,
-            negated: self.negate,
-            work: iteration_work + factor_work,
-            ordered,
-            ordering_seconds,
-        };
         Ok((solved, preconditioner, factor))
     }
 
@@ -158,40 +167,38 @@ impl Plan {
 }
 
 /// A running solve.
-pub(crate) struct Solve<'a, 'o, B: Backend> {
+struct Solve<'a, 'o, B: Backend> {
     plan: &'a Plan,
     problem: &'a Problem<'a>,
     /// A or −A, as it is multiplied and factored, and as preconditioners see it.
-    pub(crate) operator: &'a Bsr<f64>,
+    operator: &'a Bsr<f64>,
     preconditioned: &'a Bsr<f64>,
     /// Whether the operator is symmetric and known to be indefinite, so that Cholesky fails.
-    pub(crate) indefinite: &'a Cell<bool>,
-    pub(crate) b: &'a [f64],
+    indefinite: &'a Cell<bool>,
+    b: &'a [f64],
     /// The largest number in x that does not overflow when the scaling is undone.
     most: f64,
     builder: &'a Builder<'a, B>,
-    pub(crate) observer: &'a mut Observer<'o>,
+    observer: &'a mut Observer<'o>,
     /// Preconditioners built earlier, for later attempts.
     kept: Vec<(Precond, bool, Built<B::Vector>)>,
-    pub(crate) factor: Option<Factor>,
+    factor: Option<Factor>,
     /// The x from which the next attempt starts, and its residual.
-    pub(crate) start: (Vec<f64>, f64),
-    /// The x with the smallest residual, and that residual.
-    best: (Vec<f64>, f64),
-    pub(crate) attempts: Vec<Attempt>,
-    /// The number of iterations of all methods.
-    pub(crate) iterations: usize,
+    start: (Vec<f64>, f64),
+    /// The x with the smallest residual, which is in the report.
+    best: Vec<f64>,
+    solved: Solved,
     /// A vector of the null space that Aᵀ does not map to zero, and |Aᵀ v| relative to its value without cancellation.
     other_transpose: Option<(usize, f64)>,
 }
 
 impl<B: Backend> Solve<'_, '_, B> {
     fn converged(&self) -> bool {
-        self.best.1 <= self.plan.auto.tolerance
+        self.solved.true_residual <= self.plan.auto.tolerance
     }
 
     /// Stores x if it is better than the stored x, and returns how the attempt ended.
-    pub(crate) fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
+    fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
         let (tolerance, has_null_space) = (self.plan.auto.tolerance, self.problem.null_space.is_some());
         let fits = x.iter().all(|v| v.abs() <= self.most);
         let residual = if fits { relative_residual(self.operator, self.b, &x) } else { f64::NAN };
@@ -201,15 +208,15 @@ impl<B: Backend> Solve<'_, '_, B> {
             Outcome::Converged => Outcome::Stagnated,
             other => other,
         };
-        if residual < self.best.1 || !self.best.1.is_finite() {
-            self.best = (x.clone(), residual);
+        if residual < self.solved.true_residual || !self.solved.true_residual.is_finite() {
+            (self.best, self.solved.true_residual) = (x.clone(), residual);
         }
+        let best = self.solved.true_residual;
         // Conjugate gradients reduce the error in the A-norm in every iteration, even if the residual grows.
         let closer = said == Outcome::Stopped && residual.is_finite();
         if closer || residual <= self.start.1 || !self.start.1.is_finite() {
             self.start = (x, residual);
         }
-        let best = self.best.1;
         if outcome == Outcome::Inconsistent && has_null_space {
             return Ending::NotInRange(best);
         }
@@ -236,17 +243,16 @@ impl<B: Backend> Solve<'_, '_, B> {
             Some(_) => return Ok(krylov),
             None => {}
         }
-        let columns =
-            (0..vectors.vectors()).map(|j| self.builder.backend.vector(&numbers(&vectors.column(j))));
-        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(Ending::Unsuitable)?;
-        Ok(Box::new(Projected::new(krylov, NullSpace::new(columns).map_err(Ending::Dependent)?)))
+        let columns = (0..vectors.vectors()).map(|j| self.vector(&vectors.column(j)));
+        let space = NullSpace::new(columns.collect::<Result<Vec<_>, _>>()?).map_err(Ending::Dependent)?;
+        Ok(Box::new(Projected::new(krylov, space)))
     }
 
     /// Makes an attempt with a candidate.
-    fn iterate(&mut self, i: usize, schedule: &mut Schedule<'_>) -> Result<(), Error> {
+    fn attempt(&mut self, i: usize, schedule: &mut Schedule<'_>) -> Result<(), Error> {
         let (method, precond) = self.plan.candidates[i];
         let mut attempt = Attempt { method, precond, single: schedule.single(i), ..Attempt::default() };
-        attempt.ending = match self.run(&mut attempt, &mut schedule.begin(i)) {
+        attempt.ending = match self.run(i, &mut attempt, schedule) {
             Err(Ending::Setup(SetupError::Core(error)) | Ending::Unsuitable(error)) if of_device(&error) => {
                 return Err(error);
             }
@@ -258,35 +264,41 @@ impl<B: Backend> Solve<'_, '_, B> {
         // After the last iteration no method follows, whatever the cause.
         let limit = Ending::Method(Outcome::IterationLimit);
         let ending = match &attempt.ending {
-            Ending::Unstable(_) if self.iterations >= self.plan.auto.max_iterations => &limit,
+            Ending::Unstable(_) if self.solved.iterations >= self.plan.auto.max_iterations => &limit,
             ending => ending,
         };
         attempt.note = schedule.end(i, attempt.iterations, ending);
-        self.attempts.push(attempt);
+        self.solved.attempts.push(attempt);
         Ok(())
     }
 
     /// Builds or takes a preconditioner, and iterates. The error ends the attempt too.
-    fn run(&mut self, attempt: &mut Attempt, monitor: &mut Monitor<'_, '_>) -> Result<Ending, Ending> {
+    fn run(
+        &mut self,
+        i: usize,
+        attempt: &mut Attempt,
+        schedule: &mut Schedule<'_>,
+    ) -> Result<Ending, Ending> {
         let (precond, single, before) = (attempt.precond, attempt.single, self.start.1);
         let begun = Instant::now();
+        schedule.begin(i);
         let mut krylov = self.method(attempt.method)?;
         let at = self.kept.iter().position(|known| (known.0, known.1) == (precond, single));
         let mut built = match at {
             Some(at) => self.kept.swap_remove(at).2,
             None => (self.builder.build)(precond, single, self.preconditioned).map_err(Ending::Setup)?,
         };
-        monitor.built(built.1.as_ref().map_or(1.0, |levels| levels.operator_complexity));
-        let vector = |v: &[f64]| self.builder.backend.vector(&numbers(v)).map_err(Ending::Unsuitable);
-        let (b, mut x) = (vector(self.b)?, vector(&self.start.0)?);
-        let a = (self.builder.operator)(self.operator).map_err(Ending::Unsuitable)?;
+        let complexity = built.1.as_ref().map_or(1.0, |levels| levels.operator_complexity);
+        let (b, mut x) = (self.vector(self.b)?, self.vector(&self.start.0)?);
+        let a = (self.builder.operator)(self.operator)?;
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         attempt.levels.clone_from(&built.1);
-        let (begun, ordering) = (Instant::now(), monitor.ordering_seconds());
-        let ending = self.follow(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, attempt);
-        let ordering = monitor.ordering_seconds() - ordering;
+        let (begun, ordering) = (Instant::now(), schedule.ordering_seconds);
+        let monitor = schedule.monitor(i, complexity);
+        let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, attempt);
+        let ordering = schedule.ordering_seconds - ordering;
         attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
-        let mut ending = ending.map_err(Ending::Unsuitable)?;
+        let mut ending = ending?;
         let is_suspect = match ending {
             Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged) => true,
             Ending::Method(Outcome::IterationLimit) => {
@@ -295,7 +307,7 @@ impl<B: Backend> Solve<'_, '_, B> {
             _ => false,
         };
         if is_suspect && precond == Precond::Ilu0 {
-            let condition = self.enlarges(&mut built).map_err(Ending::Unsuitable)?;
+            let condition = self.condition(&mut built)?;
             if condition > UNSTABLE {
                 ending = Ending::Unstable(condition);
             }
@@ -305,35 +317,29 @@ impl<B: Backend> Solve<'_, '_, B> {
     }
 
     /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.
-    fn enlarges(&self, built: &mut Built<B::Vector>) -> Result<f64, Error> {
-        let n = self.operator.shape().0;
-        let ones = self.builder.backend.vector(&numbers(&vec![1.0; n]))?;
-        let mut z = self.builder.backend.vector(&numbers(&vec![0.0; n]))?;
-        built.0.apply(&ones, &mut z);
-        let mut found = numbers(&vec![0.0; n]);
-        self.builder.backend.read(&z, &mut found)?;
-        let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.as_f64().abs()));
-        let condition =
-            largest * absolute_product(self.operator, &vec![1.0; n]).into_iter().fold(0.0, f64::max);
+    fn condition(&self, built: &mut Built<B::Vector>) -> Result<f64, Error> {
+        let ones = vec![1.0; self.operator.shape().0];
+        let mut z = self.vector(&vec![0.0; ones.len()])?;
+        built.0.apply(&self.vector(&ones)?, &mut z);
+        let condition = largest_of(&self.numbers(&z)?) * largest_of(&absolute_product(self.operator, &ones));
         Ok(if condition.is_nan() { f64::INFINITY } else { condition })
     }
 
     /// Iterates until the residual in f64 is within the tolerance. The method may see a smaller residual than that, because
     /// of the precision of its vectors; then it goes on with a smaller tolerance.
-    fn follow(
+    fn iterate(
         &mut self,
         krylov: &mut dyn Krylov<B::Vector>,
         a: &dyn LinearOperator<B::Vector>,
         built: &mut Built<B::Vector>,
         (b, x): (&B::Vector, &mut B::Vector),
-        monitor: &mut Monitor<'_, '_>,
+        mut monitor: Monitor<'_, '_>,
         attempt: &mut Attempt,
     ) -> Result<Ending, Error> {
         let mut asked = self.plan.auto.tolerance;
-        let mut found = numbers(&self.start.0);
-        let mut ending = Ending::Method(Outcome::Stopped);
+        let mut ending = Ending::default();
         for run in 0..=CONTINUATIONS {
-            let (done, mut late) = (self.iterations, false);
+            let (done, mut late) = (self.solved.iterations, false);
             let max_iterations = self.plan.auto.max_iterations - done;
             *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(B::Real::from_f64(asked)) };
             let observer = &mut *self.observer;
@@ -341,15 +347,19 @@ impl<B: Backend> Solve<'_, '_, B> {
                 if run > 0 && it.number == 0 {
                     return ControlFlow::Continue(());
                 }
-                late = observer(done + it.number, it.relative.as_f64()).is_break();
-                if late { ControlFlow::Break(()) } else { monitor.observe(it) }
+                let relative = it.relative.as_f64();
+                late = observer(done + it.number, relative).is_break();
+                if late {
+                    return ControlFlow::Break(());
+                }
+                let extremes = || it.ritz_values.and_then(|extremes| extremes());
+                monitor.observe(it.number, relative, &|| extremes().map(|[low, high]| high / low))
             };
             let report = krylov.solve_with(a, &mut built.0, b, x, &mut watch)?;
             attempt.iterations += report.iterations;
             attempt.condition = attempt.condition.or(report.condition.map(Real::as_f64));
-            self.iterations += report.iterations;
-            self.builder.backend.read(x, &mut found)?;
-            let mut whole: Vec<f64> = found.iter().map(|v| v.as_f64()).collect();
+            self.solved.iterations += report.iterations;
+            let mut whole = self.numbers(x)?;
             // The method could not project out a null space that is not that of Aᵀ.
             if let (Some(vectors), Some(_)) = (&self.problem.null_space, self.other_transpose)
                 && let Ok(space) = NullSpace::new((0..vectors.vectors()).map(|j| vectors.column(j)).collect())
@@ -367,6 +377,78 @@ impl<B: Backend> Solve<'_, '_, B> {
         }
         Ok(ending)
     }
+
+    /// Factorises the matrix and solves by the factor, with refinement from the best x.
+    fn factor(&mut self, schedule: &mut Schedule<'_>) {
+        let mut attempt = Attempt { note: Some(schedule.begin_factor()), ..Attempt::default() };
+        let (a, begun) = (self.operator, Instant::now());
+        let built = match self.factor.take() {
+            Some(factor) => Ok(factor),
+            None => factorise(a, schedule.analysis.take(), self.indefinite.get()),
+        };
+        attempt.setup_seconds = begun.elapsed().as_secs_f64();
+        let (begun, mut x) = (Instant::now(), self.start.0.clone());
+        let solved = built.and_then(|mut factor| {
+            attempt.factorised = Some((factor.method(), factor.fallback().cloned()));
+            let solved = factor.solve_from(self.b, &mut x);
+            let singular = factor.singular().cloned();
+            self.factor = Some(factor);
+            Ok((solved?, singular))
+        });
+        attempt.ending = match solved {
+            Ok((solved, singular)) => {
+                attempt.iterations = solved.refinements;
+                let done = self.solved.iterations;
+                let late = (self.observer)(done, self.start.1).is_break()
+                    | (self.observer)(done + 1, solved.relative_residual).is_break();
+                match (self.take(x, Outcome::Stagnated), singular) {
+                    (ending, _) if late && !ending.converged() => Ending::TimeLimit,
+                    (Ending::Method(Outcome::Stagnated), Some(error)) => Ending::Factor(error),
+                    (ending, _) => ending,
+                }
+            }
+            Err(error) => Ending::Factor(error),
+        };
+        attempt.solve_seconds = begun.elapsed().as_secs_f64();
+        let twice = matches!(attempt.factorised, Some((_, Some(_))));
+        schedule.end_factor(&attempt.ending, twice);
+        self.solved.attempts.push(attempt);
+    }
+
+    /// A vector of the backend.
+    fn vector(&self, x: &[f64]) -> Result<B::Vector, Error> {
+        self.builder.backend.vector(&x.iter().map(|v| B::Real::from_f64(*v)).collect::<Vec<_>>())
+    }
+
+    /// The numbers of a vector of the backend.
+    fn numbers(&self, x: &B::Vector) -> Result<Vec<f64>, Error> {
+        let mut numbers = vec![B::Real::from_f64(0.0); self.b.len()];
+        self.builder.backend.read(x, &mut numbers)?;
+        Ok(numbers.iter().map(|v| v.as_f64()).collect())
+    }
+}
+
+/// Orders a matrix. If it is `indefinite`, it is known that Cholesky fails.
+fn analyse(a: &Bsr<f64>, indefinite: bool) -> Result<Analysis, DirectError> {
+    match indefinite {
+        true => PIVOTED.analyse(a).or_else(|_| DIRECT.analyse(a)),
+        false => DIRECT.analyse(a),
+    }
+}
+
+/// Factorises a matrix that was ordered before it was known whether it is `indefinite`.
+fn factorise(a: &Bsr<f64>, ordered: Option<Analysis>, indefinite: bool) -> Result<Factor, DirectError> {
+    let ordered = ordered.filter(|ordered| !indefinite || ordered.method() != Factorisation::Cholesky);
+    let built = match ordered {
+        Some(ordered) => ordered.factor(a),
+        None if indefinite => PIVOTED.factor(a),
+        None => DIRECT.factor(a),
+    };
+    match built {
+        Ok(factor) if !indefinite || factor.singular().is_none() => Ok(factor),
+        Err(error) if !indefinite => Err(error),
+        _ => DIRECT.factor(a),
+    }
 }
 
 /// Whether an error is a failure of the machine, and not of the method.
@@ -377,7 +459,7 @@ fn of_device(error: &Error) -> bool {
     )
 }
 
-/// Numbers in the precision of a backend.
-fn numbers<V: Real>(x: &[f64]) -> Vec<V> {
-    x.iter().map(|v| V::from_f64(*v)).collect()
+/// The largest size of a number.
+fn largest_of(v: &[f64]) -> f64 {
+    v.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()))
 }

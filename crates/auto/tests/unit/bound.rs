@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::cost::Costs;
-use crate::factor_cost::FactorCost;
-use crate::plan::Plan;
-use crate::schedule::{Monitor, Next, Order, Schedule};
+use crate::plan::{FactorCost, Plan};
+use crate::sample::Sample;
+use crate::schedule::{Next, Order, Schedule};
 use crate::{Auto, Ending, Method, Precond};
 
 /// The behaviour of a preconditioner, chosen by the adversary.
@@ -50,11 +50,12 @@ impl<'a> Adversary<'a> {
 
     /// Runs a schedule to its end. Returns the work of iterations, of ordering and factor, and why there was no factor.
     fn run(&mut self, order: &mut Order<'_>) -> (f64, f64, Option<Ending>) {
-        let mut schedule = Schedule::new(self.plan, order);
+        let mut schedule = Schedule::new(self.plan, order, false);
         loop {
             match schedule.next() {
                 Next::Iterate(i) => {
-                    self.ending = self.iterate(i, &mut schedule.begin(i));
+                    schedule.begin(i);
+                    self.ending = self.iterate(i, &mut schedule);
                     schedule.end(i, 0, &self.ending);
                     self.last = Some(i);
                 }
@@ -72,15 +73,15 @@ impl<'a> Adversary<'a> {
         (schedule.iteration_work, schedule.factor_work, why)
     }
 
-    fn iterate(&mut self, i: usize, monitor: &mut Monitor<'_, '_>) -> Ending {
+    fn iterate(&mut self, i: usize, schedule: &mut Schedule<'_>) -> Ending {
         let secret = &self.secrets[i];
-        monitor.built(secret.complexity);
+        let mut monitor = schedule.monitor(i, secret.complexity);
         self.dearest = self.dearest.max(self.plan.iteration(i, secret.complexity));
         self.alive[i] = true;
         let condition = || secret.condition;
         for number in 0..=secret.takes {
             let shown = secret.shows[number % secret.shows.len()];
-            if monitor.observe_residual(number, shown, &condition).is_break() {
+            if monitor.observe(number, shown, &condition).is_break() {
                 return Ending::Method(Outcome::Stopped);
             }
         }
@@ -118,11 +119,13 @@ fn costs() -> impl Strategy<Value = Costs> {
                 unknowns: nodes * block as f64,
                 entries: (nodes * per_row).round() * (block * block) as f64,
                 block,
-                uniformity,
-                mixed: 1.0 - uniformity,
-                rayleigh_quotient: 10_f64.powf(quotient),
-                diagonal_jump: 10_f64.powf(jump),
-                couplings: 10_f64.powf(jump / 8.0),
+                sample: Sample {
+                    uniformity,
+                    mixed: 1.0 - uniformity,
+                    couplings: 10_f64.powf(jump / 8.0),
+                    rayleigh_quotient: 10_f64.powf(quotient),
+                    diagonal_jump: 10_f64.powf(jump),
+                },
                 width: 10_f64.powf(width),
                 near_kernel,
                 pivots,
@@ -156,9 +159,9 @@ const CANDIDATES: [[(Method, Precond); 4]; 3] = [
 ];
 
 fn plan(costs: Costs, of: usize, total: f64, memory: usize, single: bool) -> Plan {
-    let auto = Auto { max_iterations: 1_000_000, single, ..Auto::default() };
+    let auto = Auto { max_iterations: 1_000_000, memory, single, ..Auto::default() };
     let factor = FactorCost::Estimated { ordering: costs.ordering(), least: costs.least(), total };
-    Plan { costs, factor, memory, ..super::plan_of(auto, &CANDIDATES[of], of < 2) }
+    Plan { costs, factor, ..super::plan_of(auto, &CANDIDATES[of], of < 2) }
 }
 
 proptest! {

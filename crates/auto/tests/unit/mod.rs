@@ -9,8 +9,7 @@ mod schedule;
 use coarsen_sparse::Bsr;
 
 use crate::cost::Costs;
-use crate::factor_cost::FactorCost;
-use crate::plan::Plan;
+use crate::plan::{FactorCost, Plan};
 use crate::{Auto, Method, Precond};
 
 /// A plan with these candidates.
@@ -26,7 +25,6 @@ fn plan_of(auto: Auto, candidates: &[(Method, Precond)], symmetric: bool) -> Pla
             total: costs.direct(),
         },
         factor_first: false,
-        memory: auto.memory,
         negate: false,
         symmetric,
         unconstrained: false,

@@ -2,17 +2,18 @@
 
 use coarsen_problems::{Options, Problem, anisotropic2d, elasticity3d, poisson2d, poisson3d, scrambled};
 
-use crate::sample::{is_solid, sample, width};
+use crate::sample::{Sample, is_solid, sample, width};
 
 #[test]
 fn a_sample_shows_uneven_couplings_and_jumps() {
-    let (uniformity, mixed, quotient, jump, couplings) = sample(&poisson2d(200).unwrap().matrix);
-    assert!(uniformity > 0.99 && mixed == 0.0 && jump == 1.0 && (couplings - 1.0).abs() < 0.02);
+    let Sample { uniformity, mixed, couplings, rayleigh_quotient: quotient, diagonal_jump } =
+        sample(&poisson2d(200).unwrap().matrix);
+    assert!(uniformity > 0.99 && mixed == 0.0 && diagonal_jump == 1.0 && (couplings - 1.0).abs() < 0.02);
     // 4 · 200 · 1 / (4 · 200²), from the missing neighbours outside of the boundary.
     assert!((quotient * 200.0 - 1.0).abs() < 0.3, "{quotient}");
-    assert!(sample(&anisotropic2d(20).unwrap().matrix).0 < 0.7);
+    assert!(sample(&anisotropic2d(20).unwrap().matrix).uniformity < 0.7);
     let rescaled = scrambled(&poisson2d(60).unwrap().matrix, 3).unwrap();
-    assert!(sample(&rescaled).2 < 0.05, "the units of the unknowns do not matter");
+    assert!(sample(&rescaled).rayleigh_quotient < 0.05, "the units of the unknowns do not matter");
 }
 
 /// The width of a large graph is estimated from a part of it.

@@ -4,8 +4,7 @@ use coarsen_core::Outcome;
 use coarsen_direct::{DirectError, FactorStats};
 
 use super::plan_of;
-use crate::factor_cost::FactorCost;
-use crate::plan::Plan;
+use crate::plan::{FactorCost, Plan};
 use crate::schedule::{Next, Schedule, extrapolated, forecast};
 use crate::{Auto, Ending, Method, Precond};
 
@@ -60,7 +59,7 @@ fn a_factor_is_computed_between_half_and_twice_its_cost() {
             ordered += 1;
             Ok((stats, None))
         };
-        let mut schedule = Schedule::new(&plan, &mut order);
+        let mut schedule = Schedule::new(&plan, &mut order, false);
         (schedule.factor, schedule.iteration_work) = (factor.clone(), done);
         assert_eq!(schedule.stops_for_factor(rest), stops, "{factor:?} {done} {rest:?}");
         assert!(!schedule.stops_for_factor(None) || stops, "an ordering counts once");
@@ -74,7 +73,7 @@ fn a_factor_is_computed_between_half_and_twice_its_cost() {
 fn a_factor_is_deferred_while_a_method_can_go_on() {
     let plan = plan_of(Auto { single: false, ..Auto::default() }, &CANDIDATES, true);
     let mut order = || Err(Ending::FactorExcluded);
-    let mut schedule = Schedule::new(&plan, &mut order);
+    let mut schedule = Schedule::new(&plan, &mut order, false);
     // Both methods are more expensive than the factor, which costs 8 of 10.
     schedule.factor = FactorCost::Known { factor: 8.0, total: 1e9 };
     schedule.begin(0);
@@ -93,7 +92,7 @@ fn iterations_go_on_where_memory_fails() {
     let memory = Ending::Factor(DirectError::Memory { bytes: 1 << 40 });
     for of_ordering in [true, false] {
         let mut order = || Err(memory.clone());
-        let mut schedule = Schedule::new(&plan, &mut order);
+        let mut schedule = Schedule::new(&plan, &mut order, false);
         if of_ordering {
             schedule.factor = FactorCost::Estimated { ordering: 1e-3, least: 2e-3, total: 3e-3 };
         } else {
@@ -129,7 +128,7 @@ fn an_ordering_is_deferred_until_half_of_its_cost() {
         };
         let factor = FactorCost::Estimated { ordering, least, total };
         let plan = Plan { factor, ..plan.clone() };
-        let mut schedule = Schedule::new(&plan, &mut order);
+        let mut schedule = Schedule::new(&plan, &mut order, false);
         if begins {
             schedule.begin(0);
         } else {
