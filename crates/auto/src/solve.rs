@@ -24,7 +24,7 @@ pub const DIRECT: Direct = Direct {
     method: Factorisation::Auto,
     refinements: 3,
     accept: f64::INFINITY,
-    trial: f64::INFINITY,
+    test_tolerance: f64::INFINITY,
     engine: Engine::Fastest,
 };
 

@@ -39,14 +39,20 @@ pub struct Direct {
     /// means three correct digits. With infinity there is no test, and only a factor that is not finite is refused.
     /// *Use* infinity for a preconditioner, together with `accept`: contact that is 1e14 times as stiff as inertia leaves
     /// a factor no correct digit along the softest directions, but conjugate gradients need none.
-    pub trial: f64,
+    pub test_tolerance: f64,
     /// The engine that factors; [`Engine::Fastest`] by default.
     pub engine: Engine,
 }
 
 impl Default for Direct {
     fn default() -> Self {
-        Self { method: Method::Auto, refinements: 3, accept: 1e-6, trial: SINGULAR, engine: Engine::Fastest }
+        Self {
+            method: Method::Auto,
+            refinements: 3,
+            accept: 1e-6,
+            test_tolerance: SINGULAR,
+            engine: Engine::Fastest,
+        }
     }
 }
 
@@ -91,7 +97,7 @@ impl Direct {
     /// What follows from the examination of a factor by `method`.
     pub(crate) fn policy(&self, method: Method) -> Policy {
         let last = self.method != Method::Auto || method == Method::Lu;
-        Policy { test_tolerance: self.trial, keep: self.accept == f64::INFINITY, last }
+        Policy { test_tolerance: self.test_tolerance, keep: self.accept == f64::INFINITY, last }
     }
 
     /// The method that [`Method::Auto`] tries after `method` failed.
@@ -109,7 +115,9 @@ impl Direct {
 
     /// Checks the matrix and resolves [`Method::Auto`].
     pub(crate) fn choose<T: Real>(&self, a: &Bsr<T>) -> Result<Method, DirectError> {
-        for (name, value) in [("Direct::accept", self.accept), ("Direct::trial", self.trial)] {
+        for (name, value) in
+            [("Direct::accept", self.accept), ("Direct::test_tolerance", self.test_tolerance)]
+        {
             if value.is_nan() || value <= 0.0 {
                 return Err(DirectError::Parameter { name, value, range: "above 0" });
             }

@@ -28,7 +28,7 @@ pub struct Solved {
 /// What follows from the examination of a factor.
 #[derive(Clone, Copy)]
 pub(crate) struct Policy {
-    /// [`Direct::trial`](crate::Direct::trial).
+    /// [`Direct::test_tolerance`](crate::Direct::test_tolerance).
     pub(crate) test_tolerance: f64,
     /// Whether the factor of a singular matrix is kept.
     pub(crate) keep: bool,

@@ -131,8 +131,8 @@ fn build<B: SchwarzBackend<Real = f64>>(
         Solver::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
         Solver::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
         Solver::Direct => {
-            let (method, accept, trial) = (direct::Method::Cholesky, f64::INFINITY, f64::INFINITY);
-            Box::new(Direct { method, accept, trial, ..Direct::default() }.build_from(system, on)?)
+            let (method, accept, test_tolerance) = (direct::Method::Cholesky, f64::INFINITY, f64::INFINITY);
+            Box::new(Direct { method, accept, test_tolerance, ..Direct::default() }.build_from(system, on)?)
         }
     })
 }

@@ -122,7 +122,7 @@ fn a_factor_with_few_digits_is_a_preconditioner_where_it_is_asked_for() {
     let parameters = Direct { method: Method::Cholesky, ..Direct::default() };
     let refused = parameters.factor(&a).err();
     assert!(matches!(refused, Some(DirectError::Singular { .. })), "{refused:?}");
-    let any = Direct { accept: f64::INFINITY, trial: f64::INFINITY, ..parameters };
+    let any = Direct { accept: f64::INFINITY, test_tolerance: f64::INFINITY, ..parameters };
     let z = applied::<f64>(&mut any.build(&a, &Cpu::new()).unwrap(), 30);
     let along = |f: &dyn Fn(u32) -> f64| (0..30).map(|i| f(i) * w(i)).sum::<f64>();
     let (rw, ww) = (along(&|i| 1.0 + f64::from(i)), along(&w));
@@ -131,8 +131,11 @@ fn a_factor_with_few_digits_is_a_preconditioner_where_it_is_asked_for() {
         assert!((z - exact).abs() <= 0.1 * exact.abs(), "{i}: {z}, not {exact}");
     }
     assert!(any.factor(&with(f64::MAX)).is_err());
-    for trial in [0.0, -1.0, f64::NAN] {
-        let refused = Direct { trial, ..parameters }.factor(&a).err();
-        assert!(matches!(refused, Some(DirectError::Parameter { name: "Direct::trial", .. })), "{refused:?}");
+    for test_tolerance in [0.0, -1.0, f64::NAN] {
+        let refused = Direct { test_tolerance, ..parameters }.factor(&a).err();
+        assert!(
+            matches!(refused, Some(DirectError::Parameter { name: "Direct::test_tolerance", .. })),
+            "{refused:?}"
+        );
     }
 }
