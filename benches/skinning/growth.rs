@@ -42,9 +42,9 @@ pub(crate) fn settings(most: usize) -> Outcome<()> {
         ("W-cycle", w.clone().smoothed_by(one.clone())),
         ("3 sweeps on coarse levels", base.clone().smoothed_by(coarse.clone())),
         ("W-cycle, 3 sweeps on coarse levels", w.smoothed_by(coarse)),
-        ("40 nodes a control point", control_points(40, 8).smoothed_by(one.clone())),
-        ("4 control points a control point", control_points(80, 4).smoothed_by(one.clone())),
-        ("16 control points a control point", control_points(80, 16).smoothed_by(one)),
+        ("40 nodes per control point", control_points(40, 8).smoothed_by(one.clone())),
+        ("coarsening ratio 4", control_points(80, 4).smoothed_by(one.clone())),
+        ("coarsening ratio 16", control_points(80, 16).smoothed_by(one)),
         ("2 sweeps", base.clone().smoothed_by(two)),
         ("3 symmetric sweeps", base.smoothed_by(gauss_seidel(&[6]))),
     ];

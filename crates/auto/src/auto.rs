@@ -54,7 +54,7 @@ pub struct Auto {
     pub iterate: bool,
     /// Whether preconditioners are first tried in f32; the default.
     pub single: bool,
-    /// Whether smoothed aggregation is a variable preconditioner (a K-cycle), so that conjugate gradients must be flexible.
+    /// Whether the hierarchies of the options are variable preconditioners (a K-cycle), so that conjugate gradients must be flexible.
     pub varies: bool,
 }
 

@@ -10,6 +10,7 @@ macro_rules! named {
     ($(#[$about:meta])* pub enum $Type:ident { $($(#[$of:meta])* $value:ident = $name:literal,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum $Type { $($(#[$of])* $value,)+ }
 
         impl $Type {

@@ -171,7 +171,7 @@ pub enum SetupError {
     },
     /// Coarsening makes no progress, and the matrix of the last level is too large to factor.
     #[error(
-        "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; for smoothed aggregation, give fewer near-kernel vectors or a lower strength θ; for skinning, add a coarser level of handles; or use another preconditioner"
+        "coarsening stops at {unknowns} unknowns, whose factor would take {bytes} bytes; for smoothed aggregation, give fewer near-kernel vectors or a lower strength θ; for skinning, add a coarser level of control points; or use another preconditioner"
     )]
     Stalled {
         /// The number of scalar unknowns of the level that is not coarsened.

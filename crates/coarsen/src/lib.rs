@@ -31,7 +31,9 @@
 //!
 //! Each layer is a crate, re-exported here as the module with the name of its folder: `crates/matrix-market` is [`matrix_market`].
 //! The table of folders in `README.md` says what each contains; `crates/core` is this page. `contact` and `opencl` need the features
-//! of their names, and `interop` that of one of its libraries.
+//! of their names, and `interop` that of one of its libraries. This crate itself has [`Solver`] and [`Step`] with a
+//! [`RebuildPolicy`], Schwarz domains as smoothers ([`OverDomains`]), and the [`descent`] of energies, with contact in
+//! `ContactStepper` and `ConstrainedDescent`.
 
 mod any;
 #[cfg(feature = "contact")]

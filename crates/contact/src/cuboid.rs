@@ -41,7 +41,7 @@ impl Cuboid {
     fn beyond(&self, x: [f64; 3]) -> [[f64; 3]; 2] {
         let [low, high] = self.corners;
         let middle = [0, 1, 2].map(|k| 0.5 * (low[k] + high[k]));
-        let beyond = [0, 1, 2].map(|k| (x[k] - middle[k]).abs() - 0.5 * (high[k] - low[k]));
+        let beyond = [0, 1, 2].map(|k| (low[k] - x[k]).max(x[k] - high[k])); // exactly 0 on a face
         [beyond, [0, 1, 2].map(|k| (x[k] - middle[k]).signum())]
     }
 

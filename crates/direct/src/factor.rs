@@ -183,7 +183,7 @@ impl Factor {
 
     /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
-    /// The method is kept. If it fails and the method was [`Method::Auto`], the next method is used, as in
+    /// The method is kept. If it fails and [`Direct::method`] is [`Method::Auto`], the next method is used, as in
     /// [`Direct::factor`], and kept for later updates; unsymmetric values fail all methods but LU.
     ///
     /// *Cost* the numeric factorisation; no allocation, unless the method changes or the pivots of LU cause

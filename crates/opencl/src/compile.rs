@@ -17,12 +17,12 @@ use crate::error::failed;
 use crate::handle::Handle;
 
 /// OpenCL C 1.2, because one vendor miscompiles array parameters of later versions. The argument info is
-/// needed for the type check of launches. Builds with debug assertions skip optimisations: PoCL compiles a kernel in half the time.
-const OPTIONS: &str = if cfg!(debug_assertions) {
-    "-cl-std=CL1.2 -cl-kernel-arg-info -cl-opt-disable"
-} else {
-    "-cl-std=CL1.2 -cl-kernel-arg-info"
-};
+/// needed for the type check of launches.
+const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
+
+/// The environment variable that turns optimisations off in builds with debug assertions: PoCL compiles a kernel in half the time.
+/// `.cargo/config.toml` of this workspace sets it for its tests.
+const QUICK: &str = "COARSEN_OPENCL_QUICK";
 
 /// The programs of a context by their keys, so that its backends compile and load each of them once. As the context, they are
 /// kept until the process ends. Locked while one is compiled, so that two backends do not compile the same one.
@@ -46,7 +46,8 @@ impl Compiler {
         kernels: &[&str],
         options: &str,
     ) -> Result<Built, Error> {
-        let options = format!("{OPTIONS} {options}");
+        let quick = cfg!(debug_assertions) && std::env::var_os(QUICK).is_some_and(|quick| !quick.is_empty());
+        let options = format!("{OPTIONS}{} {options}", if quick { " -cl-opt-disable" } else { "" });
         let key = self.cache.key(&options, sources);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut fresh = false;

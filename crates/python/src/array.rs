@@ -56,7 +56,8 @@ pub(crate) fn to_indices<'py>(
 fn contiguous<'a, T: Element>(buffer: &'a PyBuffer<T>, _: Python<'a>, what: &str) -> PyResult<&'a [T]> {
     let gaps = || PyValueError::new_err(format!("{what}: the array is not contiguous"));
     let all = buffer.as_slice_ptr().ok_or_else(gaps)?;
-    // SAFETY: the buffer keeps the memory, and this thread holds the GIL: Python code of other threads does not write meanwhile.
+    // SAFETY: the buffer keeps the memory, and this thread holds the GIL (`gil_used` of the module): Python code of other threads
+    // does not run meanwhile. As for any function of NumPy, no thread may write to an argument in a loop without the GIL.
     Ok(unsafe { all.as_ref() })
 }
 

@@ -5,9 +5,9 @@
 //!
 //! | convention | |
 //! |---|---|
-//! | arrays in | NumPy arrays of `float64`, C-contiguous ones of `int32` or `int64`, read through the buffer protocol ([`array`]). The Python part converts everything else (`_arrays.py`: `vector`, `columns`) and refuses complex numbers with `TypeError` |
+//! | arrays in | NumPy arrays of `float64`, C-contiguous ones of `int32` or `int64`, read through the buffer protocol ([`array`]). The Python part converts everything else (`_arrays.py`: `vector`, `near_kernel`, `coordinates`) and refuses complex numbers with `TypeError` |
 //! | arrays out | new NumPy arrays ([`array::to_array`]); nothing here writes into an array of the user |
-//! | matrices | `_arrays.py`: `matrix(A, block_size)` turns any SciPy sparse or dense matrix into a [`matrix::Matrix`], which copies once: CSR as 1x1 blocks, BSR as its blocks, other formats by SciPy's conversion to CSR, unsorted rows and duplicates by SciPy on a copy |
+//! | matrices | `_arrays.py`: `rows` and `blocks` turn any SciPy sparse or dense matrix into a [`matrix::Matrix`], which copies once: CSR as 1x1 blocks, BSR as its blocks, other formats by SciPy's conversion to CSR, unsorted rows and duplicates by SciPy on a copy |
 //! | preconditioners | [`precond::Preconditioner`] holds any `Prepared<Vec<f64>, f64> + Send`; in Python it is a `LinearOperator` (`_preconditioners.py`: `Preconditioner`), and a Krylov method of this package applies it without Python |
 //! | threads | an argument `threads` (`None`: one for each core) of each function that computes, passed to [`run::run`], which works in a pool that no other call uses meanwhile, and keeps it for the next one |
 //! | the GIL | is released by [`run::run`] while Rust works, and taken by a callback into Python ([`callback`]) |
@@ -31,7 +31,7 @@ mod solver;
 use pyo3::prelude::*;
 
 /// What the Python half of the package calls. Use `pycoarsen` itself.
-#[pymodule]
+#[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;

@@ -137,6 +137,7 @@ impl MeshChoice {
             }
         } else {
             mesh.triangles = Vec::new();
+            mesh.groups.retain(|group| group.dimension == 3);
             mesh = mesh.oriented();
         }
         let mut used = vec![false; mesh.positions.len()];

@@ -11,11 +11,11 @@ use super::value::named;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Skinning-space multigrid")]
 pub(crate) struct Sampled {
-    /// Number of handles of each level, from fine to coarse, as 1000,50 [default: a handle for 80 nodes, then
-    /// for 8 handles]
+    /// Number of control points (handles of the paper) of each level, from fine to coarse, as 1000,50 [default: one for
+    /// 80 nodes, then one for 8 of these]
     #[arg(long, value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) skinning_handles: Option<Vec<u32>>,
-    /// The metric in which handles are far from each other [default: uniform]
+    /// The metric in which control points are far from each other [default: uniform]
     #[arg(long, value_parser = named([
         ("uniform", "Lengths of edges", Sampling::Uniform),
         ("stiffness", "Lengths of edges, longer where the coupling is weak", Sampling::Stiffness),

@@ -9,8 +9,8 @@ use crate::{Aabb, BroadPhase, ContactError, Impact, Pair, Topology, Touch};
 /// Touches and impacts are functions of all pairs, to the last bit, whoever shares the work.
 pub trait Search {
     /// Replaces `found` by the pairs whose boxes overlap and that `keep` accepts, sorted: all pairs, those with a `changed`
-    /// node alone, or those of a share, which may be another with changed nodes. The box of a part contains those of its nodes,
-    /// which `of` returns.
+    /// node alone, or, over ranks, those of a share; the share of a search for changed nodes may differ from that of a search for
+    /// all pairs. The box of a part contains those of its nodes, which `of` returns.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`], [`ContactError::Ranks`].

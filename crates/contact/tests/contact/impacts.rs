@@ -49,7 +49,7 @@ fn separated_pairs_do_not_touch_again() {
 
 /// Limits that share no node are met after one round, and a second round changes nothing.
 /// Limits that share a node are not met by one round; each keeps the momentum, and repeated rounds reach the
-/// displacements that `part` finds.
+/// displacements that `separate` finds.
 #[test]
 fn a_round_of_impulses_meets_limits_that_share_no_node() {
     let mut apart = ImpactZones::default();

@@ -109,7 +109,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Returns the contact part of a system in device memory, if it has a capacity.
+    /// Returns the contact part of a system in device memory, if `contacts` is not 0.
     fn contact<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,

@@ -55,7 +55,7 @@ pub(crate) struct Structure {
     /// The number of nodes of each level.
     counts: Buffer,
     totals: Buffer,
-    /// A level whose capacity is exceeded, and the number of these nodes.
+    /// A level whose capacity is exceeded, and the number of its nodes.
     lacking: Buffer,
     bounds: Buffer,
     /// The Morton codes, and the order along the curve.
@@ -117,7 +117,7 @@ impl Structure {
 
     /// Computes levels, domains and couplings of a matrix along the curve through `positions`, three numbers
     /// per node, or in the numbering of the nodes if there are no positions. Does not synchronise. `contact` is given if, and
-    /// only if, there is a capacity for contacts.
+    /// only if, `contacts` is not 0.
     pub(crate) fn build<V: Real, S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,

@@ -207,7 +207,7 @@ fn unconstrained_components_are_found() {
 }
 
 #[test]
-fn floating_is_seen_for_each_component_of_a_block() {
+fn unconstrained_components_are_found_for_each_unknown_of_a_block() {
     let spring = |fixed: f64| {
         let e = [(0, 0, 1.0), (0, 2, -1.0), (2, 0, -1.0), (2, 2, 1.0), (1, 1, fixed), (3, 3, fixed)];
         let e = [&e[..], &[(1, 3, -1.0), (3, 1, -1.0)]].concat();

@@ -288,8 +288,11 @@ mod tests {
     /// The bound is 1 to 2 times the number of entries for systems of flow and reservoirs, 1 to 3 times for circuits.
     #[test]
     fn the_bound_is_near_the_number_of_entries() {
-        let Some(folder) = std::env::var_os("COARSEN_DATA").map(std::path::PathBuf::from) else {
+        let Some(folder) =
+            std::env::var_os("COARSEN_DATA").map(std::path::PathBuf::from).filter(|f| f.is_dir())
+        else {
             assert!(std::env::var_os("COARSEN_REQUIRE_DATA").is_none(), "COARSEN_DATA names no folder");
+            println!("skipped: COARSEN_DATA names no folder");
             return;
         };
         for name in [

@@ -26,7 +26,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
 
 fn mesh(fields: &mut Fields<'_>, bytes: usize) -> Result<Mesh, Fault> {
     let (mut nodes, mut entities) = (Nodes::default(), version4::Entities::new());
-    let mut elements = Elements { most: bytes / 2 + 1024, ..Elements::default() };
+    let mut elements = Elements { most: bytes + 1024, ..Elements::default() };
     fields.keyword("$MeshFormat")?;
     let version = fields.expect("the version")?;
     let old = match version {

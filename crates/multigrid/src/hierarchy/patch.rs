@@ -32,7 +32,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         for (depth, old) in self.levels.iter().enumerate() {
             SetupError::unless_cancelled(system.cancel)?;
             let grid = match levels.last().map(|level| &level.host) {
-                Some(host) => host.grid(depth),
+                Some(host) => Grid { cancel: system.cancel, ..host.grid(depth) },
                 None => Grid::finest(&system, finest),
             };
             let grid = (grid, levels.last().map(|level| &level.host.coarse));

@@ -117,7 +117,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             let here = |cause: SetupError| cause.on_level(l);
             let method = (&*self.method, self.recipe.keep, &self.on);
             let (next, coarse) = level.prepare(method, (&grid, above), &mut seconds).map_err(here)?;
-            (grid, above) = (next, Some(coarse));
+            (grid, above) = (Grid { cancel: system.cancel, ..next }, Some(coarse));
         }
         SetupError::unless_cancelled(system.cancel)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {

@@ -298,7 +298,8 @@ def skinning(
     coordinates : array, shape (nodes, 1, 2 or 3)
         The rest positions of the nodes.
     handles : sequence of int
-        The number of handles of each coarse level, decreasing; by default from the number of nodes.
+        The number of control points (handles of the paper) of each coarse level, decreasing; by default from the number of
+        nodes.
     block_size, cycle, smoother, single, threads
         As in `smoothed_aggregation`.
 

@@ -135,7 +135,7 @@ fn run(
     let pictures: Vec<_> = (0..=frames)
         .map(|k| folder.join(format!("frame_{k:04}.png")))
         .collect();
-    gif_of_files(&pictures, 4, folder.join("drape.gif"))?; // 0.04 s for each
+    gif_of_files(&pictures, 4, folder.join("drape.gif"))?; // 0.04 s a frame
     Ok(results)
 }
 // ANCHOR_END: frames

@@ -21,7 +21,7 @@ const FEW: f64 = 0.02;
 const REACH: f64 = 2.0;
 
 /// The longest displacement of a node in such steps, in units of the thickness. Boxes of longer displacements have many cells; nodes
-/// that are faster leave the bounds before the others, which are then updated.
+/// that are faster leave the bounds before the others, and the bounds are then updated for them.
 const LONGEST: f64 = 4.0 * REACH;
 
 /// The most such steps.
