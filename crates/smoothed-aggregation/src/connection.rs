@@ -141,9 +141,10 @@ impl Connection {
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let (a, at) = (fine.a, &recipe.thresholds);
+        let strength = || recipe.strength.weights_of(a, fine.largest.is_some());
         if recipe.filter && recipe.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
-            let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
+            let weights = if scalars(a) { strength()? } else { norms.weights(a)? };
             if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
                 if scalars(a)
@@ -151,13 +152,13 @@ impl Connection {
                 {
                     return Ok(filtered);
                 }
-                return Ok(Self::new(recipe, a, recipe.strength.weights(a)?, filtered.spreading));
+                return Ok(Self::new(recipe, a, strength()?, filtered.spreading));
             }
             if scalars(a) {
                 return Ok(Self::new(recipe, a, weights, Vec::new()));
             }
         }
-        Ok(Self::new(recipe, a, recipe.strength.weights(a)?, Vec::new()))
+        Ok(Self::new(recipe, a, strength()?, Vec::new()))
     }
 
     fn new<T: Real>(

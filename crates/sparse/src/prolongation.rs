@@ -189,6 +189,14 @@ impl<T: Real> Prolongation<T> {
         for (j, sizes) in (first..).zip(sizes.chunks_exact_mut(k)) {
             sizes.fill(T::zero());
             let range = restriction.range(j);
+            if let (Self::Blocks(p), (1, 1)) = (self, (b, k)) {
+                let entries = restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]);
+                sizes[0] = entries.fold(T::zero(), |sum, (&i, &at)| {
+                    let v = p.values()[at];
+                    sum + d[i as usize] * v * v
+                });
+                continue;
+            }
             for (&i, &at) in restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]) {
                 let d = &d[i as usize * b..(i as usize + 1) * b];
                 match self {

@@ -117,14 +117,13 @@ impl Strength {
         let is_high_degree = |i: usize| high_degree.get(i) == Some(&true);
         BlockRows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
             let (own, stored) = (limits[i], weights[pattern.range(i)].iter().zip(pattern.row(i)));
+            // A column without a corresponding row has no limit.
+            let other = |j: u32| limits.get(j as usize).copied().unwrap_or(f32::INFINITY);
             for (strong, (&weight, &j)) in row.iter_mut().zip(stored) {
-                // A column without a corresponding row has no limit.
-                let other = limits.get(j as usize).is_some_and(|&limit| weight > limit);
-                *strong = match (is_high_degree(i), is_high_degree(j as usize)) {
-                    (false, true) => weight > own,
-                    (true, false) => other,
-                    _ => weight > own || other,
-                };
+                *strong = weight > own || weight > other(j);
+                if !high_degree.is_empty() && is_high_degree(i) != is_high_degree(j as usize) {
+                    *strong = weight > if is_high_degree(i) { other(j) } else { own };
+                }
             }
         });
         strong
@@ -140,8 +139,10 @@ impl Strength {
                     Self::Symmetric { theta } => theta_as_f32(theta),
                     Self::SpectralRadius { theta } => {
                         let stored = weights[pattern.range(i)].iter().zip(pattern.row(i));
-                        let others = stored.filter(|&(_, &j)| j as usize != i).map(|(&weight, _)| weight);
-                        theta_as_f32(theta) * others.fold(0.0, f32::max) // θ ρ_i,max
+                        let larger = |most: f32, (&weight, &j): (&f32, &u32)| {
+                            if weight > most && j as usize != i { weight } else { most }
+                        };
+                        theta_as_f32(theta) * stored.fold(0.0, larger) // θ ρ_i,max
                     }
                 };
             }
@@ -160,6 +161,15 @@ impl Strength {
     /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Parameter`] if θ is outside
     /// 0..1, [`Error::NotFinite`] gives the index of a stored value.
     pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f32>, Error> {
+        self.weights_of(a, false)
+    }
+
+    /// As [`weights`](Self::weights) for an A that is `symmetric`, at least to round-off: the weights of (i, j) and
+    /// (j, i) are then equal, and [`SpectralRadius`](Self::SpectralRadius) of blocks costs half.
+    ///
+    /// # Errors
+    /// As [`weights`](Self::weights).
+    pub fn weights_of<T: Real>(&self, a: &Bsr<T>, symmetric: bool) -> Result<Vec<f32>, Error> {
         let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
         if !(0.0..1.0).contains(&theta) {
             return Err(Error::Parameter { name: "Strength.theta", value: theta, range: "in 0..1" });
@@ -175,7 +185,7 @@ impl Strength {
             Self::SpectralRadius { .. } if a.block() == (1, 1) => ratios(a, &mut weights),
             Self::SpectralRadius { .. } => {
                 check_finite(a)?; // a block with NaN or infinity has no inverse square root
-                radii(a, &mut weights);
+                radii(a, symmetric, &mut weights);
             }
         }
         // A weight is not finite if a value is not finite, and possibly if a diagonal block is missing.
@@ -243,8 +253,9 @@ fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     };
     each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
     BlockRows::new(pattern.offsets(), 1, weights).for_each(2 * a.nnz(), |i, row| {
-        for (w, (j, value)) in row.iter_mut().zip(a.row(i)) {
-            *w = weight(value[0].as_f64().abs() * (roots[i] * roots[j]));
+        let range = pattern.range(i);
+        for (w, (value, &j)) in row.iter_mut().zip(a.values()[range].iter().zip(pattern.row(i))) {
+            *w = weight(value.as_f64().abs() * (roots[i] * roots[j as usize]));
         }
     });
 }

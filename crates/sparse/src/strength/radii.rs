@@ -20,14 +20,14 @@ const BITS: u32 = 16;
 /// are kept.
 const ILL: f64 = 10.0;
 
-compiled!(RADII: Fill<T> = fn(&Bsr<T>, &mut [f32]), fill);
+compiled!(RADII: Fill<T> = fn(&Bsr<T>, bool, &mut [f32]), fill);
 
-/// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
-pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
-    RADII.of::<Fill<T>>()(a, weights);
+/// ρ(A_ii^−½ A_ij A_jj^−½) of every block. If A is `symmetric`, each pair of blocks is computed once.
+pub(super) fn radii<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
+    RADII.of::<Fill<T>>()(a, symmetric, weights);
 }
 
-fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+fn fill<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
     let (pattern, b) = (a.pattern(), a.block().0);
     let nodes = pattern.rows();
     let mut roots = Roots { of: vec![0.0; nodes * b * b], sizes: vec![0.0; nodes], ill: vec![false; nodes] };
@@ -36,11 +36,24 @@ fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
         simd::run(FillRoots { a, nodes, of: of.0, sizes, ill });
     };
     each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
-    let rows = BlockRows::new(pattern.offsets(), 1, weights);
-    let leaf = |leaf: BlockRows<'_, f32>| {
-        simd::run(Radii { a, roots: &roots, rows: leaf.rows, out: leaf.values });
+    let upper = |out: &mut [f32]| {
+        let leaf = |leaf: BlockRows<'_, f32>| {
+            simd::run(Radii { a, roots: &roots, rows: leaf.rows, upper: symmetric, out: leaf.values });
+        };
+        each(BlockRows::new(pattern.offsets(), 1, out), LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
     };
-    each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
+    if !symmetric {
+        return upper(weights);
+    }
+    let mut of_pairs = vec![0.0; pattern.len()];
+    upper(&mut of_pairs);
+    BlockRows::new(pattern.offsets(), 1, weights).for_each(4 * pattern.len(), |i, row| {
+        for ((w, &j), k) in row.iter_mut().zip(pattern.row(i)).zip(pattern.range(i)) {
+            // A block without a transposed one is zero.
+            let from = if j as usize >= i { Some(k) } else { pattern.find(j as usize, i) };
+            *w = from.map_or(0.0, |k| of_pairs[k]);
+        }
+    });
 }
 
 /// |A_ii|^−½ of all nodes: matrices with a largest entry of 1, or 0, and the factors of these, and whether A_ii is ill-conditioned.
@@ -104,11 +117,12 @@ impl<T: Real> FillRoots<'_, T> {
     }
 }
 
-/// The radii of the blocks in some rows.
+/// The radii of the blocks in some rows, or of those on and above the diagonal.
 struct Radii<'a, T> {
     a: &'a Bsr<T>,
     roots: &'a Roots,
     rows: Range<usize>,
+    upper: bool,
     out: &'a mut [f32],
 }
 
@@ -128,7 +142,7 @@ impl<T: Real> simd::Kernel<f32> for Radii<'_, T> {
 impl<T: Real> Radii<'_, T> {
     #[inline(always)]
     fn fill(self, b: usize) {
-        let Self { a, roots, rows, out } = self;
+        let Self { a, roots, rows, upper, out } = self;
         let (pattern, size) = (a.pattern(), b * b);
         let (mut in_f32, mut in_f64) = (Batch::<f32>::new(size), Batch::<f64>::new(size));
         let start = pattern.offsets()[rows.start];
@@ -136,6 +150,9 @@ impl<T: Real> Radii<'_, T> {
             let own = &roots.of[i * size..][..size];
             for (k, &j) in pattern.range(i).zip(pattern.row(i)) {
                 let j = j as usize;
+                if upper && j < i {
+                    continue;
+                }
                 let (block, other) = (&a.value(k)[..size], &roots.of[j * size..][..size]);
                 let scale = roots.sizes[i] * roots.sizes[j];
                 match roots.ill[i] || roots.ill[j] {

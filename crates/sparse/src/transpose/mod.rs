@@ -118,6 +118,10 @@ impl TransposePlan {
             ("transpose, columns of a target block", r, at.block().1),
         ])?;
         let size = r * c;
+        if size == 1 {
+            parallel::map(&self.source, at.values_mut(), |&k| a.values()[k].to());
+            return Ok(());
+        }
         BlockRows::new(self.pattern.offsets(), size, at.values_mut()).for_each(a.nnz(), |j, row| {
             for (&k, target) in self.source[self.pattern.range(j)].iter().zip(row.chunks_exact_mut(size)) {
                 let block = a.value(k);

@@ -161,3 +161,20 @@ fn ill_conditioned_blocks_keep_their_coupling() {
         assert!((weights[1] - 0.1).abs() < 1e-4 && weights[1] == weights[2], "{stiffness}: {weights:?}");
     }
 }
+
+/// Each pair is computed once, whatever the block size, and at the ends of batches.
+#[test]
+fn symmetric_weights_are_those_of_all_blocks() {
+    let strength = Strength::SpectralRadius { theta: 0.48 };
+    for (n, b) in [(1, 2), (5, 3), (700, 3), (300, 6)] {
+        let half = random::matrix(n, n, (b, b), 6, b as u64);
+        let mut a = &half + &half.transpose().unwrap();
+        a = &a + &Bsr::identity(n, b).unwrap();
+        let (all, pairs) = (strength.weights(&a).unwrap(), strength.weights_of(&a, true).unwrap());
+        for (k, (&w, &v)) in all.iter().zip(&pairs).enumerate() {
+            assert!((w - v).abs() <= 1e-4 * w.max(1e-3), "{n} x {b}: block {k} is {v}, not {w}");
+        }
+        let one = parallel::threads(1, || strength.weights_of(&a, true).unwrap()).unwrap();
+        assert_eq!(one, pairs);
+    }
+}

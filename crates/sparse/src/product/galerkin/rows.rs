@@ -127,7 +127,7 @@ impl<T: Real> Factors<'_, T> {
 
     /// An upper bound for the number of blocks in row `fine` of Q. Also prefetches the rows of P for this row.
     #[inline(always)]
-    pub(super) fn reach(&self, fine: usize) -> usize {
+    fn reach(&self, fine: usize) -> usize {
         let (p, size) = (self.p.pattern, self.p.block.0 * self.p.block.1);
         let row = |&j: &u32| {
             let range = p.range(j as usize);

@@ -19,7 +19,7 @@ impl<T: Real> Factors<'_, T> {
         worker: &mut Worker<T>,
         done: &mut dyn Done<T>,
     ) -> Result<(), SparseError> {
-        let (p, values) = (p.pattern(), p.values());
+        let (p, values, a) = (p.pattern(), p.values(), self.a.pattern());
         let Worker { rows, fine, sum, tables, .. } = worker;
         tables.clear();
         for fine in fine.clone() {
@@ -27,9 +27,10 @@ impl<T: Real> Factors<'_, T> {
             if own().next().is_none() {
                 continue;
             }
-            sum.room(self.reach(fine), 1)?;
-            for (j, a) in self.a.row(fine) {
-                sum.add(a[0], p.row(j), &values[p.range(j)]);
+            for (&j, &factor) in a.row(fine).iter().zip(&self.a.values()[a.range(fine)]) {
+                let row = p.range(j as usize);
+                sum.room(row.len(), 1)?;
+                sum.add(factor, &p.indices()[row.clone()], &values[row]);
             }
             for at in own() {
                 let coarse = p.indices()[at] as usize - rows.start;
@@ -107,7 +108,7 @@ impl<T: Real> Tables<T> {
         let (kept, sums) = (&mut self.columns[all.clone()], &mut self.values[all]);
         let last = kept.len() - 1;
         for (&column, &v) in columns.iter().zip(v) {
-            let mut at = table.home(column);
+            let mut at = table.home(column) & last;
             while kept[at] != column {
                 if kept[at] == NONE {
                     kept[at] = column;
