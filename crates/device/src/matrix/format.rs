@@ -221,9 +221,7 @@ impl Layout {
             }
         }
     }
-}
 
-impl Layout {
     /// Reads values from their slots: the inverse of [`arrange`](Self::arrange).
     pub(super) fn collect<T: Real, S: Real>(&self, from: &[S], host: &mut Bsr<T>) {
         let (pattern, area, slice) = (host.pattern().clone(), host.block().0 * host.block().1, self.slice);

@@ -94,11 +94,6 @@ impl<T: Real> Queue<T> {
         self.program.module(&mut *self.driver, wanted)
     }
 
-    /// Returns the number of work groups of a reduction over `n` entries.
-    pub(crate) fn groups(&self, n: usize) -> usize {
-        self.program.groups(n)
-    }
-
     /// Sets the work-group size of entry-wise kernels, for this backend and for later backends.
     pub(crate) fn keep_local(&mut self, local: usize) {
         self.program.local = local;
