@@ -6,7 +6,6 @@ use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{Error, LinearOperator, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};
-use coarsen_problems::{Options, Problem};
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
@@ -162,7 +161,7 @@ fn sizes_without_room_are_refused() {
 #[test]
 fn matrices_are_filled_where_they_are() {
     let Some(on) = common::backend::<f64>() else { return };
-    let p = Problem::parse("poisson2d:20", &Options::default()).unwrap();
+    let p = common::problem("poisson2d:20");
     let (a, n) = (&p.matrix, p.matrix.pattern().rows());
     let at: Vec<(u32, u32)> =
         (0..n).flat_map(|i| a.pattern().row(i).iter().map(move |&j| (i as u32, j))).collect();
