@@ -125,7 +125,6 @@ fn alone<T: Real>(
     Ok(())
 }
 
-/// Checks that every value is finite.
 fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Result<(), SetupError> {
     source.matrix.check_finite()?;
     if let Some(c) = contact {

@@ -154,12 +154,10 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         &self.plan
     }
 
-    /// Returns the pattern of the build.
     pub(crate) fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// Returns the backend of the inverses.
     pub(crate) fn backend(&self) -> &B {
         &self.on
     }

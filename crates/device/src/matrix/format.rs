@@ -153,7 +153,6 @@ impl Layout {
         Self { rows: 0..rows, slice, width, offsets: vec![0], slots }
     }
 
-    /// Returns the number of slots of a layout.
     pub(super) fn slots(pattern: &Pattern, format: Format) -> usize {
         let slice = format.slice();
         match format {

@@ -142,7 +142,6 @@ impl<T: Real> Queue<T> {
         self.slots.take()
     }
 
-    /// Doubles the number of slots.
     fn grow(&mut self) -> Result<(), Error> {
         let old = self.slots.count();
         let scalars = self.allocate(Type::of::<T>(), 2 * old * size_of::<T>(), None)?;
@@ -192,7 +191,6 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Keeps the first failure.
     fn keep(&mut self, done: Result<(), Error>) {
         if let (None, Err(e)) = (&self.failure, done) {
             self.failure = Some(e);

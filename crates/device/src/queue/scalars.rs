@@ -30,7 +30,6 @@ pub(crate) enum Operation {
     Set,
 }
 
-/// The pending operations.
 #[derive(Default)]
 pub(super) struct Pending {
     /// Two words for each operation, see `coarsen_scalars`.

@@ -8,7 +8,6 @@ const PAIR: usize = 20;
 pub(crate) const TOUCH: usize = PAIR + 88;
 const IMPACT: usize = 8 + PAIR;
 
-/// The kind of a pair in a message.
 fn kind(pair: &Pair) -> u32 {
     u32::from(matches!(pair, Pair::EdgeEdge { .. }))
 }
@@ -35,7 +34,6 @@ pub(crate) fn pack_impacts(impacts: &[(f64, Pair)]) -> Vec<u8> {
     message
 }
 
-/// The impacts of a message.
 pub(crate) fn impacts_of(message: &[u8]) -> impl Iterator<Item = (f64, Pair)> {
     message.chunks_exact(IMPACT).map(|bytes| {
         let (t, pair) = bytes.split_at(8);
@@ -55,7 +53,6 @@ pub(crate) fn put(touch: &Touch, message: &mut Vec<u8>) {
     message.extend_from_slice(&bytes);
 }
 
-/// The touches of a message.
 pub(crate) fn touches_of(message: &[u8]) -> Vec<Touch> {
     let touch = |bytes: &[u8]| {
         let mut numbers = [0.0; 11];
