@@ -10,10 +10,11 @@
 //! Deviation: the master solves all zones, since the sweeps take less time than a message per zone.
 
 use coarsen_contact::{ClothContact, ContactError, ImpactZones};
-use coarsen_distributed::{CommError, Communicator, pack, unpack};
+use coarsen_distributed::{Communicator, pack, unpack};
 
 use super::RankSearch;
 use super::messages::{impacts_of, pack_impacts};
+use super::shared::lost;
 
 /// The most rounds of a step: §4.3.
 pub const ROUNDS: usize = 5;
@@ -62,7 +63,6 @@ pub fn resolve_impacts<C: Communicator>(
     stop: impl Fn(u32, [f64; 3]) -> Option<([f64; 3], f64)>,
     dx: &mut [[f64; 3]],
 ) -> Result<Resolved, ContactError> {
-    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let (mut zones, mut done) = (ImpactZones::default(), Resolved::default());
     loop {
         let own = contact.impacts(x, dx)?;
