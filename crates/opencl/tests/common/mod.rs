@@ -71,6 +71,11 @@ pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
 }
 
+/// Returns numbers with both signs.
+pub(crate) fn wave<T: Real>(n: usize) -> Vec<T> {
+    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
+}
+
 /// Copies a vector to the host.
 pub(crate) fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     let mut host = vec![T::nan(); v.size()];

@@ -7,7 +7,7 @@ use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSum, Format, OpenCl};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
-use crate::common::{self, difference, in_step, read};
+use crate::common::{self, difference, in_step, read, wave};
 
 /// Points, lines and planes at about two fifths of the nodes; some planes twice.
 fn constraints(nodes: usize, seed: usize) -> Constraints {
@@ -27,10 +27,6 @@ fn constraints(nodes: usize, seed: usize) -> Constraints {
         }
     }
     c
-}
-
-fn wave<T: Real>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
 }
 
 /// Contact between the nodes.

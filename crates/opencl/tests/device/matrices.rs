@@ -2,15 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::common::{self, read};
+use crate::common::{self, read, wave};
 use coarsen_backend::{Backend, Matrix, SetupError};
 use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar, Vector, parallel};
 use coarsen_opencl::{DeviceMatrix, DeviceSymmetric, DeviceVector, Format, OpenCl};
 use coarsen_sparse::{Bsr, assembly};
-
-fn wave<T: Real>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
-}
 
 /// Returns a matrix with about five blocks per row at scattered positions; blocks at the same position are
 /// summed.
