@@ -181,7 +181,7 @@ fn groups_of_a_product_follow_its_values(device: &Device) {
     let on = backend::<f64>(device);
     for (block, groups) in if device.accelerator { [(1, 102), (3, 915)] } else { [(1, 26), (3, 229)] } {
         let a = on.matrix(&Bsr::<f64>::identity(52_000, block).expect("a matrix")).expect("a matrix");
-        assert_eq!(on.queue().groups(a.operand().work()), groups);
+        assert_eq!(on.queue().program.groups(a.operand().work()), groups);
         let x = on.vector(&vec![0.5; 52_000 * block]).expect("a vector");
         let mut y = x.like().expect("a vector");
         let dot = a.apply_dot(&x, &mut y);

@@ -130,7 +130,7 @@ fn module<V: Real, S: Real>(a: &Operand<'_, V, S>, d: &DeviceBlocks<V, S>) -> Mo
 impl Inversion {
     pub(crate) fn new<V: Real>(on: &OnDevice<V>) -> Result<Self, Error> {
         let mut queue = on.queue();
-        let groups = queue.groups(usize::MAX);
+        let groups = queue.program.groups(usize::MAX);
         let faults = queue.allocate(Type::Index, 4 * groups, None)?;
         let bounds = queue.allocate(Type::of::<V>(), size_of::<V>() * groups, None)?;
         Ok(Self { faults, bounds, groups: 0, module: 0 })
@@ -153,7 +153,7 @@ impl Inversion {
         let mut queue = a.on.queue();
         self.module = queue.module(&module(a, d))?;
         let entry = Step::Invert.of(self.module);
-        self.groups = if a.rows == 0 { 0 } else { queue.groups(a.work()) };
+        self.groups = if a.rows == 0 { 0 } else { queue.program.groups(a.work()) };
         for range in a.ranges {
             let (args, count) = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.faults)]);
             queue.launch(entry, Items::Groups(self.groups), &args[..count]);

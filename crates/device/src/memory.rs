@@ -47,7 +47,6 @@ impl Buffer {
     }
 }
 
-/// The bytes in use.
 struct Used {
     of_backend: AtomicU64,
     of_device: Arc<AtomicU64>,
@@ -139,25 +138,21 @@ pub(crate) fn convert<T: Real, S: Real>(from: &[T], to: &mut [S]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to());
 }
 
-/// Views numbers as bytes.
 pub(crate) fn bytes<T: Real>(x: &[T]) -> &[u8] {
     // SAFETY: `Real` is sealed to f32 and f64, which have no padding.
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
-/// Views numbers as mutable bytes.
 pub(crate) fn bytes_mut<T: Real>(x: &mut [T]) -> &mut [u8] {
     // SAFETY: as in `bytes`; any bytes are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }
 }
 
-/// Views indices as bytes.
 pub(crate) fn bytes_of_indices(x: &[u32]) -> &[u8] {
     // SAFETY: u32 has no padding.
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), size_of_val(x)) }
 }
 
-/// Views indices as mutable bytes.
 pub(crate) fn bytes_of_indices_mut(x: &mut [u32]) -> &mut [u8] {
     // SAFETY: as in `bytes_of_indices`; any bytes are valid indices.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), size_of_val(x)) }

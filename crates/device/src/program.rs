@@ -57,10 +57,8 @@ macro_rules! kernels {
         pub(crate) enum $set { $($kernel),* }
 
         impl $set {
-            /// The names in the sources.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// Returns the kernel of a compiled module.
             pub(crate) fn of(self, module: usize) -> $crate::program::Entry {
                 $crate::program::Entry { module, kernel: self as usize }
             }

@@ -22,7 +22,6 @@ impl Slots {
         self.count
     }
 
-    /// Doubles the number of slots.
     pub(crate) fn double(&mut self) {
         self.free.extend((self.count as u32..2 * self.count as u32).rev());
         self.count *= 2;

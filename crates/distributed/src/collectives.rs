@@ -68,12 +68,10 @@ pub(crate) fn send_numbers<C: Communicator>(
     send(comm, to, stage, data)
 }
 
-/// Adds the numbers of a message to `values`.
 pub(crate) fn add_numbers(data: &[u8], values: &mut [f64]) {
     values.iter_mut().zip(unpack::<f64>(data)).for_each(|(sum, v)| *sum += v);
 }
 
-/// Copies the numbers of a message to `values`.
 pub(crate) fn copy_numbers(data: &[u8], values: &mut [f64]) {
     values.iter_mut().zip(unpack(data)).for_each(|(to, v)| *to = v);
 }

@@ -191,9 +191,7 @@ impl ThreadComm {
         }
         let (rank, size) = (self.rank(), self.size());
         if peer >= size || peer == rank {
-            let error = CommError::Peer { rank, peer, stage: stage.name, size };
-            self.0.group.fail(error.clone());
-            return Err(error);
+            return Err(self.0.group.stop(CommError::Peer { rank, peer, stage: stage.name, size }));
         }
         Ok(())
     }

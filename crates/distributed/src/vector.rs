@@ -242,9 +242,7 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
             let sum = |at| DistScalar::sum(&sums, at);
             return std::array::from_fn(|k| Dot { value: sum(2 * k), magnitude: sum(2 * k + 1) });
         }
-        {
-            x.sums(N, |k| pairs[k], |k, [value, magnitude]| dots[k] = Dot { value, magnitude });
-        }
+        x.sums(N, |k| pairs[k], |k, [value, magnitude]| dots[k] = Dot { value, magnitude });
         dots
     }
 

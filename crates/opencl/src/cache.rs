@@ -16,7 +16,6 @@ use coarsen_device::Device;
 /// The environment variable with the path of the folder of caches; an empty path disables the cache.
 const FOLDER: &str = "COARSEN_CACHE";
 
-/// The cache of one device.
 pub(crate) struct Cache {
     folder: Option<PathBuf>,
     device: String,

@@ -48,7 +48,6 @@ impl OpenClDriver {
         Ok(Self { context, queue, second, properties, record, compiler, shared: device.shared })
     }
 
-    /// The second queue.
     fn second_queue(&mut self) -> Result<(&SecondQueue, &core::CommandQueue, &mut Record), Error> {
         let second = match self.second.take() {
             Some(second) => second,

@@ -31,7 +31,6 @@ impl Event {
         &self.0
     }
 
-    /// Waits for the command.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         // SAFETY: the event is alive.
         check("clWaitForEvents", unsafe { ffi::clWaitForEvents(1, self.list()) })

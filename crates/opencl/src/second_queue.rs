@@ -13,7 +13,6 @@ use crate::event::{Event, Record};
 use crate::handle::Handle;
 use crate::transfer;
 
-/// The second queue of a driver.
 pub(crate) struct SecondQueue(Handle<CommandQueue>);
 
 /// A read, and the memory that it fills, which lives until the read has ended.
@@ -116,7 +115,6 @@ impl SecondQueue {
         record.keep("clEnqueueWriteBuffer", || "write".to_owned(), write)
     }
 
-    /// Waits for all commands of this queue.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         transfer::finish(&self.0)
     }

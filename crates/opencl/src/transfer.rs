@@ -90,7 +90,6 @@ pub(crate) fn map_buffer(
     }
 }
 
-/// Enqueues a copy of `from` to `to`.
 pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> Result<(), Error> {
     let (queue, from, to) = (queue.as_ptr(), from.as_ptr(), to.as_ptr());
     // SAFETY: both buffers hold `bytes` bytes or more, and the queue retains them.

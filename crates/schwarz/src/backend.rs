@@ -51,7 +51,6 @@ impl Packed {
         }
     }
 
-    /// Returns value k.
     pub(crate) fn get(&self, k: usize) -> f64 {
         match self {
             Self::Single(values) => f64::from(values[k]),

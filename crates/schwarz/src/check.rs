@@ -21,7 +21,7 @@ const SINGLE: Range<f64> = 1e-30..1e30;
 const NODES: usize = 1024;
 
 /// The results of a check, and its scratch memory, which the next check reuses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Checked<T> {
     /// The inverses of the diagonal blocks of nodes in no domain.
     pub(crate) left_out: Vec<f64>,
@@ -29,12 +29,6 @@ pub(crate) struct Checked<T> {
     used: Vec<f64>,
     block: Vec<T>,
     block_f64: Vec<f64>,
-}
-
-impl<T> Default for Checked<T> {
-    fn default() -> Self {
-        Self { left_out: Vec::new(), used: Vec::new(), block: Vec::new(), block_f64: Vec::new() }
-    }
 }
 
 impl<T> Checked<T> {
@@ -131,18 +125,14 @@ fn alone<T: Real>(
     Ok(())
 }
 
-/// Checks that every value is finite.
 fn finite<T: Real>(source: Source<'_, T>, contact: Option<&Contacts<T>>) -> Result<(), SetupError> {
     source.matrix.check_finite()?;
-    for (&(i, j), values) in contact.into_iter().flat_map(|c| c.places().iter().zip(blocks(c))) {
-        entries(source.block(), [i as usize, j as usize], values)?;
+    if let Some(c) = contact {
+        for (&(i, j), values) in c.places().iter().zip(c.values().chunks_exact(c.block().pow(2))) {
+            entries(c.block(), [i as usize, j as usize], values)?;
+        }
     }
     Ok(())
-}
-
-/// Returns the blocks of contact, place by place.
-fn blocks<T: Real>(contact: &Contacts<T>) -> impl Iterator<Item = &[T]> {
-    contact.values().chunks_exact(contact.block().pow(2))
 }
 
 /// Checks that the values of a block are finite.

@@ -137,7 +137,6 @@ impl Cover {
         Ok(())
     }
 
-    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let numbers = self.nodes.len() + self.starts.len() + self.places.len() + self.own.len();
         4 * numbers + size_of_val(&self.of_node[..])

@@ -53,7 +53,6 @@ impl Domains {
         Self { order: (0..starts[starts.len() - 1]).collect(), starts: starts.to_vec(), at: at.collect() }
     }
 
-    /// Returns the number of domains.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
@@ -63,7 +62,6 @@ impl Domains {
         self.at.len()
     }
 
-    /// Returns the nodes of domain d.
     #[inline]
     pub(crate) fn nodes(&self, d: usize) -> &[u32] {
         &self.order[self.starts[d] as usize..self.starts[d + 1] as usize]
@@ -86,7 +84,6 @@ impl Domains {
         (0..self.count()).map(|d| self.nodes(d).len()).max().unwrap_or(0)
     }
 
-    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         4 * (self.order.len() + self.starts.len()) + 8 * self.at.len()
     }

@@ -51,7 +51,6 @@ impl<E: Real> Workspace<E> {
         self.a.as_flattened().as_flattened()
     }
 
-    /// Returns the packed values, mutable.
     pub(crate) fn values_mut(&mut self) -> &mut [E] {
         self.a.as_flattened_mut().as_flattened_mut()
     }

@@ -136,7 +136,6 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         }
     }
 
-    /// Computes new values.
     pub(crate) fn update(
         &mut self,
         a: &Bsr<T>,
@@ -204,7 +203,6 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         }
     }
 
-    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Inverses(domains) => domains.bytes(),

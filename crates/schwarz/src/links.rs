@@ -28,7 +28,6 @@ pub enum Coupling {
 }
 
 impl Coupling {
-    /// Checks that the threshold is in range.
     pub(crate) fn validate(self) -> Result<(), Error> {
         match self {
             Self::Strength { theta } if !(0.0..1.0).contains(&theta) => {
@@ -94,12 +93,10 @@ impl Links {
         (links, coupled)
     }
 
-    /// Returns `nodes` nodes without links.
     pub(crate) fn none(nodes: usize) -> Self {
         Self { starts: vec![0; nodes + 1], ..Self::default() }
     }
 
-    /// Adds a new neighbour to the current row.
     fn push(&mut self, j: u32, weight: f32) {
         self.to.push(j);
         self.weight.push(weight);

@@ -39,21 +39,15 @@ impl<T: Real> Numbers<T> {
         checked: Checked<T>,
         first: &[T],
     ) -> Result<Self, SetupError> {
-        let (b, last) = (plan.block(), plan.levels() - 1);
-        let domain_levels =
-            plan.domain_levels.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
-        let coarse: Vec<Bsr<T>> = domain_levels
-            .map(|(_, domain_level)| Bsr::zeros(domain_level.coarse.clone(), (b, b)))
-            .collect::<Result<_, _>>()?;
+        let (b, levels) = (plan.block(), &plan.domain_levels);
+        let finer = &levels[..levels.len() - usize::from(plan.top_nodes() == 0)];
+        let coarse = finer.iter().map(|level| Bsr::zeros(level.coarse.clone(), (b, b)));
+        let coarse: Vec<Bsr<T>> = coarse.collect::<Result<_, _>>()?;
         Ok(Self {
             first: first.to_vec(),
             sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
             coarse,
-            repairs: plan
-                .domain_levels
-                .iter()
-                .map(|domain_level| vec![None; domain_level.domains.count()])
-                .collect(),
+            repairs: levels.iter().map(|level| vec![None; level.domains.count()]).collect(),
             touching: vec![DomainContacts::default(); plan.levels()],
             starts: Vec::new(),
             checked,

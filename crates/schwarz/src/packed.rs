@@ -1,8 +1,6 @@
 //! Symmetric matrices packed in tiles, and their product with a vector (§7.1, Fig. 11 to 13).
 //!
-//! A symmetric matrix of m rows is cut into tiles of 8 x 8. Tiles on and below the diagonal are stored by
-//! block columns, each tile by columns; diagonal tiles are stored whole. A 96 x 96 matrix needs 4,992 values
-//! instead of 9,216.
+//! [`Packed`](crate::Packed) describes the tiles. A 96 x 96 matrix needs 4,992 values instead of 9,216.
 //!
 //! Deviation: in Wu et al. each thread of a warp starts from the diagonal and walks along one row, so that no
 //! two threads write the same entry at once. A CPU core has wide registers instead. It reads a tile T once,

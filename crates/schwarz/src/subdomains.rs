@@ -98,9 +98,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
             packed: plan
                 .domain_levels
                 .iter()
-                .map(|domain_level| {
-                    Packed::zeros(parameters.storage, domain_level.offsets[domain_level.offsets.len() - 1])
-                })
+                .map(|level| Packed::zeros(parameters.storage, level.values()))
                 .collect(),
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
@@ -156,12 +154,10 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         &self.plan
     }
 
-    /// Returns the pattern of the build.
     pub(crate) fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
-    /// Returns the backend of the inverses.
     pub(crate) fn backend(&self) -> &B {
         &self.on
     }

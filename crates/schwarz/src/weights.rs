@@ -21,7 +21,6 @@ use crate::options::Weights;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
-    /// Sets the weights.
     pub(crate) fn weigh(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         if self.parameters().weights == Weights::Ones {
             return Ok(());

@@ -206,7 +206,6 @@ impl<V: Real> DeviceStream<V> {
         }
     }
 
-    /// Checks that all these nodes exist.
     fn check_nodes(&self, nodes: &[u32]) -> Result<(), Error> {
         match nodes.iter().find(|&&node| node as usize >= self.nodes) {
             None => Ok(()),

@@ -153,7 +153,6 @@ impl Layout {
         Self { rows: 0..rows, slice, width, offsets: vec![0], slots }
     }
 
-    /// Returns the number of slots of a layout.
     pub(super) fn slots(pattern: &Pattern, format: Format) -> usize {
         let slice = format.slice();
         match format {
@@ -221,9 +220,7 @@ impl Layout {
             }
         }
     }
-}
 
-impl Layout {
     /// Reads values from their slots: the inverse of [`arrange`](Self::arrange).
     pub(super) fn collect<T: Real, S: Real>(&self, from: &[S], host: &mut Bsr<T>) {
         let (pattern, area, slice) = (host.pattern().clone(), host.block().0 * host.block().1, self.slice);

@@ -118,7 +118,6 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         Err(Error::Allocation { what, row: None, needed, limit })
     }
 
-    /// Returns the ranges of its rows.
     pub(crate) fn ranges(&self) -> &[RowRange] {
         &self.ranges
     }
@@ -189,17 +188,14 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, block.1)
     }
 
-    /// Returns the backend of the matrix.
     pub(crate) fn on(&self) -> &OnDevice<V> {
         &self.on
     }
 
-    /// Returns the number of rows in a slice.
     pub(crate) fn slice(&self) -> usize {
         self.format.slice()
     }
 
-    /// Returns the number of items that compute a row.
     pub(crate) fn items_per_row(&self) -> usize {
         self.items_per_row
     }

@@ -26,7 +26,6 @@ kernels! {
     }
 }
 
-/// The parts that block rows consist of.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Parts {
     /// The blocks of a matrix.
@@ -147,7 +146,6 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         Self { module, contact: Some(contact), ..self }
     }
 
-    /// Returns the number of rows in a slice.
     pub(crate) fn slice(&self) -> usize {
         self.ranges[0].layout.slice
     }
@@ -158,7 +156,6 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         self.rows * self.block.0 * self.block.1
     }
 
-    /// Whether there is a contact part.
     pub(crate) fn has_contact(&self) -> bool {
         self.contact.is_some()
     }

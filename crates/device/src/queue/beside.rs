@@ -54,12 +54,10 @@ impl<T: Real> Queue<T> {
         })
     }
 
-    /// Starts or stops recording commands.
     pub(crate) fn record(&mut self, on: bool) -> Result<(), Error> {
         self.run(|queue| queue.driver.record(on))
     }
 
-    /// Returns the recorded commands since the last call.
     pub(crate) fn recorded(&mut self) -> Result<Vec<Recorded>, Error> {
         self.state()?;
         self.counters.synchronisations += 1;

@@ -25,13 +25,11 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts a transfer to the device.
     pub(super) fn upload(&mut self, bytes: usize) {
         self.uploads += 1;
         self.sent += bytes as u64;
     }
 
-    /// Counts a transfer to the host.
     pub(super) fn download(&mut self, bytes: usize) {
         self.downloads += 1;
         self.received += bytes as u64;

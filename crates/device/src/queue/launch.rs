@@ -10,7 +10,6 @@ use crate::program::{Entry, Kernel, Program};
 /// The largest number of arguments of a kernel.
 const ARGUMENTS: usize = 32;
 
-/// An argument of a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Arg<'a, T> {
     /// A buffer.

@@ -94,11 +94,6 @@ impl<T: Real> Queue<T> {
         self.program.module(&mut *self.driver, wanted)
     }
 
-    /// Returns the number of work groups of a reduction over `n` entries.
-    pub(crate) fn groups(&self, n: usize) -> usize {
-        self.program.groups(n)
-    }
-
     /// Sets the work-group size of entry-wise kernels, for this backend and for later backends.
     pub(crate) fn keep_local(&mut self, local: usize) {
         self.program.local = local;
@@ -147,7 +142,6 @@ impl<T: Real> Queue<T> {
         self.slots.take()
     }
 
-    /// Doubles the number of slots.
     fn grow(&mut self) -> Result<(), Error> {
         let old = self.slots.count();
         let scalars = self.allocate(Type::of::<T>(), 2 * old * size_of::<T>(), None)?;
@@ -197,7 +191,6 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Keeps the first failure.
     fn keep(&mut self, done: Result<(), Error>) {
         if let (None, Err(e)) = (&self.failure, done) {
             self.failure = Some(e);

@@ -30,7 +30,6 @@ pub(crate) enum Operation {
     Set,
 }
 
-/// The pending operations.
 #[derive(Default)]
 pub(super) struct Pending {
     /// Two words for each operation, see `coarsen_scalars`.
@@ -65,7 +64,7 @@ impl<T: Real> Queue<T> {
     /// Runs `kernel`, which writes the partial sums of its groups to the last of `args`; their totals become the slots `out`.
     pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
         self.flush_if_full(out.len());
-        let groups = self.groups(n);
+        let groups = self.program.groups(n);
         self.launch(kernel, Items::Groups(groups), args);
         for (k, &out) in out.iter().enumerate() {
             let first = (k * groups) as u32;

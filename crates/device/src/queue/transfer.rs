@@ -35,7 +35,6 @@ impl<T: Real> Queue<T> {
         self.allocate(Type::Index, size_of_val(host), Some(bytes_of_indices(host)))
     }
 
-    /// Enqueues a copy of `from` to `to`.
     pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
         if bytes > 0 {
             let _kept = self.run(|queue| {

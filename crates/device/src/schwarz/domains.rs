@@ -51,7 +51,6 @@ impl<T: Real> DeviceDomains<T> {
         Ok(domains)
     }
 
-    /// Uploads the changed values.
     fn upload(&mut self, changed: Changed<'_>) -> Result<(), Error> {
         let Self { application, plan, host, weights, left_out, runs } = self;
         let mut queue = application.on.queue();

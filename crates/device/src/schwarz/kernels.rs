@@ -30,7 +30,6 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Returns the form for a device.
     pub(crate) fn of(device: &Device) -> Self {
         if device.accelerator { Self::Group } else { Self::Item }
     }
@@ -182,7 +181,6 @@ kernels! {
     }
 }
 
-/// Returns the kernels that find where contact blocks meet.
 pub(crate) fn meet() -> Module {
     Module { sources: &coarsen_kernels::SCHWARZ_CONTACT, kernels: Contact::NAMES, options: String::new() }
 }

@@ -45,7 +45,6 @@ pub(crate) const TILE: usize = 64;
 pub(crate) const SIDE: usize = 8;
 
 impl Lists {
-    /// Uploads the lists of a plan.
     pub(crate) fn new<T: Real>(on: &OnDevice<T>, plan: &Plan, host: &Numbering) -> Result<Self, Error> {
         let mut queue = on.queue();
         let mut upload = |list: &[u32]| queue.list(list);

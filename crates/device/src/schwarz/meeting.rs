@@ -86,35 +86,14 @@ impl Meeting {
 
     /// Finds where contact blocks meet, given pointers to the blocks of each row and their columns. Does not synchronise.
     pub(crate) fn meet<T: Real>(&self, queue: &mut Queue<T>, lists: &Lists, contact: [Arg<'_, T>; 2]) {
-        let [touch_starts, touch_places] = contact;
         let entries = self.capacity * self.levels;
         let [fine, capacity, levels, nodes, count] =
             [lists.fine, self.capacity, self.levels, self.nodes, entries].map(Arg::Count);
-        let [parent, home, position, keys, other, own, starts, pairs] = [
-            &lists.parent,
-            &self.home,
-            &self.position,
-            &self.sorting.keys,
-            &self.other,
-            &self.own,
-            &self.starts,
-            &self.pairs,
-        ]
-        .map(Arg::Memory);
-        let args = [
-            fine,
-            capacity,
-            levels,
-            nodes,
-            touch_starts,
-            touch_places,
-            parent,
-            home,
-            position,
-            keys,
-            other,
-            own,
-        ];
+        let Self { home, position, sorting, other, own, starts, pairs, .. } = self;
+        let [parent, home, position, own] = [&lists.parent, home, position, own].map(Arg::Memory);
+        let [keys, other, starts, pairs] = [&sorting.keys, other, starts, pairs].map(Arg::Memory);
+        let buffers = [parent, home, position, keys, other, own];
+        let args = [&[fine, capacity, levels, nodes][..], &contact, &buffers].concat();
         self.launch(queue, Contact::Meet, lists.fine.max(self.capacity), &args);
         self.sorting.sort(queue);
         let sorted = Arg::Memory(self.sorting.order());

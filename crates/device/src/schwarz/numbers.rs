@@ -65,7 +65,7 @@ impl Numbers {
         let size = sum.size();
         let nodes = lists.fine + lists.coarse();
         let domains = lists.domains[0] + lists.domains[1];
-        let groups = vec![NONE; queue.groups(lists.fine)];
+        let groups = vec![NONE; queue.program.groups(lists.fine)];
         let released = queue.list(&groups)?;
         let mut allocate = |entry, bytes| queue.allocate(entry, bytes, None);
         Ok(Self {
@@ -163,7 +163,7 @@ impl Numbers {
         let [alone, released] = [&self.gathered.alone, &self.released].map(Arg::Memory);
         let fine = Arg::Count(to.lists.fine);
         let mut queue = to.on.queue();
-        let groups = Items::Groups(queue.groups(to.lists.fine));
+        let groups = Items::Groups(queue.program.groups(to.lists.fine));
         let args = [fine, width, slices, lengths, columns, values, alone, released];
         queue.launch(Number::Released.of(self.module), groups, &args);
         queue.state()
@@ -199,7 +199,7 @@ impl Numbers {
     /// Returns the first node that [`find_released`](Self::find_released) has found. Synchronises once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
-        let mut first = vec![NONE; queue.groups(of.lists.fine)];
+        let mut first = vec![NONE; queue.program.groups(of.lists.fine)];
         queue.read_list(&self.released, &mut first)?;
         Ok(first.into_iter().min().filter(|&node| node != NONE).map(|node| node as usize))
     }

@@ -203,24 +203,11 @@ impl<V: Real> StructureRun<'_, V> {
         let nodes: usize = capacities.iter().sum();
         let domains: usize = self.lists.domains.iter().sum();
         let coarse = nodes - capacities[0];
-        let [parent, children, ranges, counts, totals, lacking] =
-            [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals, lacking]
-                .map(Arg::Memory);
-        let args = [
-            Arg::Count(capacities[0]),
-            Arg::Count(nodes),
-            Arg::Count(coarse),
-            Arg::Count(domains),
-            Arg::Count(capacities.len()),
-            parent,
-            children,
-            ranges,
-            counts,
-            totals,
-            lacking,
-        ];
+        let Lists { parent, children, ranges, .. } = self.lists;
+        let lists = [parent, children, ranges, counts, totals, lacking].map(Arg::Memory);
+        let sizes = [capacities[0], nodes, coarse, domains, capacities.len()].map(Arg::Count);
         let items = nodes.max(2 * coarse).max(2 * domains).max(capacities.len() + 1);
-        self.launch(Build::Empty, Items::Entries(items), &args);
+        self.launch(Build::Empty, Items::Entries(items), &[&sizes[..], &lists].concat());
     }
 
     /// Finds diagonal blocks, nodes without couplings, and the couplings of all other nodes.
@@ -270,16 +257,8 @@ impl<V: Real> StructureRun<'_, V> {
         self.launch(Build::Split, Items::Shaped(chunks, of.domain), &args);
         self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
         of.sorting.scan(self.queue, &of.tally, 2 * capacity + chunks);
-        let args = [
-            Arg::Count(level),
-            Arg::Count(capacity),
-            Arg::Count(chunks),
-            Arg::Count(next_capacity),
-            tally,
-            counts,
-            totals,
-            Arg::Memory(&of.lacking),
-        ];
+        let sizes = [level, capacity, chunks, next_capacity].map(Arg::Count);
+        let args = [&sizes[..], &[tally, counts, totals, Arg::Memory(&of.lacking)]].concat();
         self.launch(Build::Decide, Items::One, &args);
         let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];
         let numbers = [Arg::Count(first_domain), Arg::Count(*fine), Arg::Count(first + capacity)];

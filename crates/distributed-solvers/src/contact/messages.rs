@@ -1,19 +1,19 @@
-//! Pairs and touches as messages.
+//! Pairs, touches and impacts as messages.
 
 use coarsen_contact::{Pair, Touch};
-use coarsen_distributed::unpack;
+use coarsen_distributed::{pack, unpack};
 
-/// The bytes of a pair, and of a touch.
-pub(crate) const PAIR: usize = 20;
+/// The bytes of a pair, of a touch, and of an impact.
+const PAIR: usize = 20;
 pub(crate) const TOUCH: usize = PAIR + 88;
+const IMPACT: usize = 8 + PAIR;
 
-/// The kind of a pair in a message.
-pub(crate) fn kind(pair: &Pair) -> u32 {
+fn kind(pair: &Pair) -> u32 {
     u32::from(matches!(pair, Pair::EdgeEdge { .. }))
 }
 
 /// The pair of a kind and four nodes.
-pub(crate) fn pair_of(bytes: &[u8]) -> Pair {
+fn pair_of(bytes: &[u8]) -> Pair {
     let mut all = [0; 5];
     all.iter_mut().zip(unpack::<u32>(bytes)).for_each(|(to, node)| *to = node);
     let [kind, a, b, c, d] = all;
@@ -21,6 +21,24 @@ pub(crate) fn pair_of(bytes: &[u8]) -> Pair {
         0 => Pair::VertexFace { vertex: a, face: [b, c, d] },
         _ => Pair::EdgeEdge { edges: [[a, b], [c, d]] },
     }
+}
+
+/// Times and pairs as a message.
+pub(crate) fn pack_impacts(impacts: &[(f64, Pair)]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(IMPACT * impacts.len());
+    for (t, pair) in impacts {
+        pack([*t], &mut message);
+        pack([kind(pair)], &mut message);
+        pack(pair.nodes(), &mut message);
+    }
+    message
+}
+
+pub(crate) fn impacts_of(message: &[u8]) -> impl Iterator<Item = (f64, Pair)> {
+    message.chunks_exact(IMPACT).map(|bytes| {
+        let (t, pair) = bytes.split_at(8);
+        (unpack::<f64>(t).next().unwrap_or_default(), pair_of(pair))
+    })
 }
 
 /// Appends a touch to a message.
@@ -35,7 +53,6 @@ pub(crate) fn put(touch: &Touch, message: &mut Vec<u8>) {
     message.extend_from_slice(&bytes);
 }
 
-/// The touches of a message.
 pub(crate) fn touches_of(message: &[u8]) -> Vec<Touch> {
     let touch = |bytes: &[u8]| {
         let mut numbers = [0.0; 11];

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | Workload Table, load distribution | pairs, touches and impacts in equal shares | [`search`](RankSearch) |
 //! | | hashes of what is near the queries of a rank | `local_broad_phase` |
-//! | | pairs and touches as messages | `messages` |
+//! | | pairs, touches and impacts as messages | `messages` |
 //! | | errors that one rank finds and all ranks return | `shared` |
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
 //! | | positions of nodes that moved, for all ranks | [`moved`](share_moved) |

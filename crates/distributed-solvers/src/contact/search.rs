@@ -24,7 +24,7 @@ use coarsen_contact::{
 };
 use coarsen_distributed::{Communicator, Partition, pack, unpack};
 
-use super::messages::{TOUCH, kind, merge, pair_of, put, touches_of};
+use super::messages::{TOUCH, impacts_of, merge, pack_impacts, put, touches_of};
 use super::shared::{deal, share};
 
 // Costs on a simulated clock, in stored scalars of a product. Their quotients are those of processor times on one rank
@@ -305,24 +305,12 @@ impl<C: Communicator> Search for RankSearch<C> {
         if !self.shared {
             return own;
         }
-        let message = own.map(|own| {
-            let mut message = Vec::new();
-            if let Some((t, pair)) = own {
-                pack([t], &mut message);
-                pack([kind(&pair)], &mut message);
-                pack(pair.nodes(), &mut message);
-            }
-            message
-        });
+        let all = share(&self.comm, Kind::First as u64, own.map(|own| pack_impacts(own.as_slice())))?;
         let mut first: Impact = None;
-        for data in share(&self.comm, Kind::First as u64, message)? {
-            let Some((head, body)) = data.split_at_checked(8) else { continue };
-            for t in unpack::<f64>(head) {
-                // Of equal times, the first pair: lists are sorted.
-                let other = (t, pair_of(body));
-                if first.is_none_or(|one| other.0 < one.0 || (other.0 == one.0 && other.1 < one.1)) {
-                    first = Some(other);
-                }
+        for other in all.iter().flat_map(|data| impacts_of(data)) {
+            // Of equal times, the first pair: lists are sorted.
+            if first.is_none_or(|one| other.0 < one.0 || (other.0 == one.0 && other.1 < one.1)) {
+                first = Some(other);
             }
         }
         Ok(first)

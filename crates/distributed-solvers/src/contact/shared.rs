@@ -8,6 +8,11 @@ const FOUND: Stage = Stage::new(0x6f00, "what a search over ranks found");
 /// In place of the length of data: the text of an error follows.
 const ERROR: u64 = u64::MAX;
 
+/// The error of a search whose ranks cannot communicate.
+pub(crate) fn lost(error: CommError) -> ContactError {
+    ContactError::Ranks { reason: error.to_string() }
+}
+
 /// Gives each rank the message that each other rank has for it, and a number of each rank; messages may be empty. All
 /// ranks call it.
 ///
@@ -19,7 +24,6 @@ pub(crate) fn deal<C: Communicator>(
     comm: &C,
     own: Result<(Vec<Vec<u8>>, u64), ContactError>,
 ) -> Result<(Vec<Vec<u8>>, Vec<u64>), ContactError> {
-    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let rank = comm.rank();
     let mut head = Vec::new();
     if let Ok((messages, number)) = &own {
@@ -54,9 +58,7 @@ pub(crate) fn share<C: Communicator>(
     if let Ok(data) = &own {
         pack([data.len() as u64, mark], &mut head);
     }
-    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let (heads, own) = gathered(comm, head, own)?;
-    let length = |head: &Vec<u8>| first_of(head);
     if let Some(other) = heads.iter().position(|head| head.get(8..16) != heads[0].get(8..16)) {
         return Err(lost(CommError::Disagree {
             rank: 0,
@@ -70,7 +72,7 @@ pub(crate) fn share<C: Communicator>(
         data.extend_from_slice(&own);
         comm.send(to, FOUND, data).map_err(lost)?;
     }
-    let mut all = received(comm, |from| length(&heads[from]))?;
+    let mut all = received(comm, |from| first_of(&heads[from]))?;
     all[rank] = own;
     Ok(all)
 }
@@ -85,7 +87,6 @@ fn gathered<C: Communicator, R>(
         pack([ERROR], &mut head);
         head.extend_from_slice(error.to_string().as_bytes());
     }
-    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let heads = comm.all_gather(&head).map_err(lost)?;
     let own = own?;
     match heads.iter().position(|head| first_of(head) == ERROR) {
@@ -103,7 +104,6 @@ fn first_of(head: &[u8]) -> u64 {
 
 /// What the other ranks send, where `bytes` gives the length of the message of a rank; none is sent for 0.
 fn received<C: Communicator>(comm: &C, bytes: impl Fn(usize) -> u64) -> Result<Vec<Vec<u8>>, ContactError> {
-    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let (rank, size) = (comm.rank(), comm.size());
     let mut all = vec![Vec::new(); size];
     for from in (1..size).map(|step| (rank + size - step) % size).filter(|from| bytes(*from) > 0) {

@@ -9,11 +9,12 @@
 //! until no pair meets, at most [`ROUNDS`] times; what is left is slowed ([`ImpactZones::rigid_fail_safe`]), at most five times.
 //! Deviation: the master solves all zones, since the sweeps take less time than a message per zone.
 
-use coarsen_contact::{ClothContact, ContactError, ImpactZones, Pair};
-use coarsen_distributed::{CommError, Communicator, pack, unpack};
+use coarsen_contact::{ClothContact, ContactError, ImpactZones};
+use coarsen_distributed::{Communicator, pack, unpack};
 
 use super::RankSearch;
-use super::messages::{PAIR, kind, pair_of};
+use super::messages::{impacts_of, pack_impacts};
+use super::shared::lost;
 
 /// The most rounds of a step: §4.3.
 pub const ROUNDS: usize = 5;
@@ -24,8 +25,7 @@ const SLOWED: usize = 5;
 /// The rank that solves zones.
 const MASTER: usize = 0;
 
-/// The bytes of an impact and of a node in a zone.
-const IMPACT: usize = 8 + PAIR;
+/// The bytes of a node in a zone.
 const MOVED: usize = 4 + 24;
 
 /// What became of the impacts of a step.
@@ -63,17 +63,17 @@ pub fn resolve_impacts<C: Communicator>(
     stop: impl Fn(u32, [f64; 3]) -> Option<([f64; 3], f64)>,
     dx: &mut [[f64; 3]],
 ) -> Result<Resolved, ContactError> {
-    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let (mut zones, mut done) = (ImpactZones::default(), Resolved::default());
     loop {
         let own = contact.impacts(x, dx)?;
         let shared = contact.search().shared;
-        let all = if shared { comm.gather(MASTER, &packed(&own)).map_err(lost)? } else { Some(Vec::new()) };
+        let all =
+            if shared { comm.gather(MASTER, &pack_impacts(&own)).map_err(lost)? } else { Some(Vec::new()) };
         let mut answer = Vec::new();
         if let Some(all) = all {
             let mut impacts = own;
             if shared {
-                impacts = all.iter().flat_map(|data| data.chunks_exact(IMPACT).map(impact_of)).collect();
+                impacts = all.iter().flat_map(|data| impacts_of(data)).collect();
                 impacts.sort_unstable_by_key(|impact| impact.1);
             }
             let last = done.rounds == ROUNDS + SLOWED;
@@ -117,21 +117,4 @@ pub fn resolve_impacts<C: Communicator>(
         done.rounds += 1;
         done.nodes = body.len() / MOVED;
     }
-}
-
-/// Impacts as a message.
-fn packed(impacts: &[(f64, Pair)]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(IMPACT * impacts.len());
-    for (t, pair) in impacts {
-        pack([*t], &mut message);
-        pack([kind(pair)], &mut message);
-        pack(pair.nodes(), &mut message);
-    }
-    message
-}
-
-/// An impact of a message.
-fn impact_of(bytes: &[u8]) -> (f64, Pair) {
-    let (t, pair) = bytes.split_at(8);
-    (unpack::<f64>(t).next().unwrap_or_default(), pair_of(pair))
 }

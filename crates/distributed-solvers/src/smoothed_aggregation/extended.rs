@@ -70,17 +70,14 @@ impl Extended {
         mut reply: impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<Vec<Vec<u8>>, CommError> {
         let first = on.first();
-        on.fetch(&others(&self.nodes, &self.own), |row, to| reply((row - first) as usize, to))
+        let others = [&self.nodes[..self.own.start], &self.nodes[self.own.end..]].concat();
+        on.fetch(&others, |row, to| reply((row - first) as usize, to))
     }
 
     /// The indices of the ghosts among `nodes`.
     pub(crate) fn ghosts(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.own.start).chain(self.own.end..self.nodes.len())
     }
-}
-
-fn others(nodes: &[u64], own: &Range<usize>) -> Vec<u64> {
-    [&nodes[..own.start], &nodes[own.end..]].concat()
 }
 
 /// The index of a node among `nodes`, of which the own ones are consecutive.

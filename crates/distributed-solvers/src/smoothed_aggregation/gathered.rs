@@ -17,12 +17,9 @@ const ROOT: usize = 0;
 /// A cycle of the gathered levels costs about as much as this number of products with their finest matrix.
 const PRODUCTS: usize = 7;
 
-/// The hierarchy of the gathered levels.
-type Built = Hierarchy;
-
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered {
-    solver: Option<Built>,
+    solver: Option<Hierarchy>,
     /// The matrix and the near-kernel on rank 0, for updates.
     system: Option<(Bsr<f64>, NearKernel)>,
     /// The whole vectors, and the entries of this rank.
@@ -99,7 +96,7 @@ impl Gathered {
 /// The number of levels and the kind of the solver, on every rank.
 fn about<C: Communicator>(
     comm: &C,
-    solver: Option<&Built>,
+    solver: Option<&Hierarchy>,
 ) -> Result<(usize, PreconditionerKind), CommError> {
     let mut about = Vec::new();
     if let Some(solver) = solver {
@@ -120,7 +117,7 @@ fn build(
     vectors: usize,
     a: Bsr<f64>,
     kernel: &[Vec<u8>],
-) -> Result<(Built, (Bsr<f64>, NearKernel)), DistError> {
+) -> Result<(Hierarchy, (Bsr<f64>, NearKernel)), DistError> {
     let kernel: Vec<f64> = kernel.iter().flat_map(|part| unpack::<f64>(part)).collect();
     let kernel = NearKernel::from_rows(vectors, kernel);
     let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;

@@ -188,7 +188,6 @@ impl DistMultigrid {
     }
 }
 
-/// The kind of the cycle.
 fn kind(bottom: &Gathered, divided: usize) -> PreconditionerKind {
     match bottom.kind {
         PreconditionerKind::Linear if bottom.levels == 1 && divided > 0 => PreconditionerKind::Symmetric, // up to round-off

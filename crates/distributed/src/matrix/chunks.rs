@@ -25,7 +25,6 @@ pub(super) fn leaf<T: Real>(a: &Bsr<T>) -> usize {
     (SERIAL * a.pattern().rows() / a.nnz().max(1)).clamp(1, LEAF)
 }
 
-/// The number of leaves.
 pub(super) fn leaves<T: Real>(a: &Bsr<T>) -> usize {
     a.pattern().rows().div_ceil(leaf(a))
 }

@@ -1,13 +1,6 @@
 //! y = A x, y = y + A x, r = b − A x and y = A x with xᵀy, of a distributed matrix.
 //!
-//! | symbol | here | |
-//! |---|---|---|
-//! | A_ij, v_j | `Parts`, sub-vectors | blocks of this rank i, and the sub-vector of rank j |
-//! | C_j, T_j | | the times of A_ij v_j and of receiving v_j |
-//! | S_j | | the time at which A_ij v_j is done |
-//! | Σ xᵢyᵢ, Σ \|xᵢyᵢ\| | `Scratch::sums` | of each leaf of rows |
-//!
-//! Equation numbers refer to Li et al. 2020, §3.1.
+//! Symbols and equations are those of `mod`; Σ xᵢyᵢ and Σ |xᵢyᵢ| of each leaf of rows are in `Scratch::sums`.
 
 use std::ops::Range;
 use std::sync::Arc;

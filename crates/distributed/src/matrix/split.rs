@@ -57,7 +57,7 @@ impl<'a, T: Real> Inside<'a, T> {
 
     /// The columns of this rank.
     pub(super) fn own(&self) -> Result<Bsr<T>, SparseError> {
-        let (all, (r, c)) = (self.rows.columns(), self.rows.block());
+        let (all, from, (r, c)) = (self.rows.columns(), self.rows.values(), self.rows.block());
         let (mut offsets, mut indices) =
             (Vec::with_capacity(self.rows.count() + 1), Vec::with_capacity(all.len()));
         // Runs of kept entries, so that values are copied in few pieces.
@@ -75,18 +75,11 @@ impl<'a, T: Real> Inside<'a, T> {
         }
         indices.shrink_to_fit();
         let width = (self.own.end - self.own.start) as usize;
-        let values = values_of(self.rows, &runs, indices.len());
+        let mut values = Vec::with_capacity(indices.len() * r * c);
+        runs.iter().for_each(|run| values.extend_from_slice(&from[run.start * r * c..run.end * r * c]));
         // A column that does not fit u32 is above `width`, which `Pattern::new` refuses.
         Bsr::new(Arc::new(Pattern::new(width, offsets, indices)?), (r, c), values)
     }
-}
-
-/// The values of runs of entries, one after another.
-fn values_of<T: Real>(rows: &GlobalRows<T>, runs: &[Range<usize>], entries: usize) -> Vec<T> {
-    let size = rows.block().0 * rows.block().1;
-    let mut values = Vec::with_capacity(entries * size);
-    runs.iter().for_each(|run| values.extend_from_slice(&rows.values()[run.start * size..run.end * size]));
-    values
 }
 
 /// The global columns of other ranks, increasing, and where those of each rank lie among them.
@@ -96,16 +89,6 @@ pub(super) struct Ghosts {
 }
 
 impl Ghosts {
-    /// No columns of other ranks.
-    pub(super) fn none(ranks: usize) -> Self {
-        Self { columns: Vec::new(), of_rank: vec![0..0; ranks] }
-    }
-
-    /// The columns of one rank.
-    pub(super) fn of_rank(&self, rank: usize) -> &[u64] {
-        &self.columns[self.of_rank[rank].clone()]
-    }
-
     pub(super) fn of<T: Real>(rows: &GlobalRows<T>, layout: &Layout, rank: usize) -> Self {
         let inside = Inside::new(rows, layout.range(rank));
         let outside = (0..rows.count()).flat_map(|k| inside.outside(k));
@@ -130,9 +113,7 @@ impl<T: Real> OffDiagonal<T> {
     /// The entries of the `border` in the global `columns`, which increase and are not of this rank.
     pub(super) fn new(inside: &Inside<'_, T>, border: &[u32], columns: &[u64]) -> Result<Self, SparseError> {
         let (rows, size) = (inside.rows, inside.rows.block().0 * inside.rows.block().1);
-        let mut off_diagonal = (Vec::new(), vec![0], Vec::new(), Vec::new());
-        let (with, offsets, indices, values) =
-            (&mut off_diagonal.0, &mut off_diagonal.1, &mut off_diagonal.2, &mut off_diagonal.3);
+        let (mut with, mut offsets, mut indices, mut values) = (Vec::new(), vec![0], Vec::new(), Vec::new());
         for &k in border.iter().take_while(|_| !columns.is_empty()) {
             for at in inside.outside(k as usize) {
                 let Ok(local) = columns.binary_search(&rows.columns()[at]) else { continue };
@@ -144,9 +125,8 @@ impl<T: Real> OffDiagonal<T> {
                 offsets.push(indices.len());
             }
         }
-        let (rows, offsets, indices, values) = off_diagonal;
         let pattern = Pattern::new(columns.len(), offsets, indices)?;
-        Ok(Self { rows, a: Bsr::new(Arc::new(pattern), inside.rows.block(), values)? })
+        Ok(Self { rows: with, a: Bsr::new(Arc::new(pattern), rows.block(), values)? })
     }
 
     /// Whether it has the same rows and columns.

@@ -78,6 +78,14 @@ impl Schedule {
         Ok(Self { queues })
     }
 
+    /// The schedule in which rank i receives `node(i, s)` in stage s, from 1 to n − 1.
+    fn of_stages(n: usize, node: impl Fn(usize, usize) -> Node) -> Result<Self, DistError> {
+        if n == 0 {
+            return Err(DistError::Value { what: "the number of ranks", found: 0, range: "at least 1" });
+        }
+        Self::new((0..n).map(|rank| (1..n).map(|stage| node(rank, stage)).collect()).collect())
+    }
+
     /// The schedule in which rank `order[k]` has the part of rank k.
     ///
     /// *Use* if neighbours in the schedule should be ranks that are close to each other, such as those of one host; see

@@ -17,18 +17,9 @@ impl Schedule {
     /// # Errors
     /// [`DistError::Value`] for no rank.
     pub fn pairwise(n: usize) -> Result<Self, DistError> {
-        check(n)?;
-        let node = |rank: usize, stage: usize| {
+        Self::of_stages(n, |rank, stage| {
             let owner = (rank + n - stage) % n;
             Node { peer: owner, vector: owner }
-        };
-        Self::new((0..n).map(|rank| (1..n).map(|stage| node(rank, stage)).collect()).collect())
-    }
-}
-
-pub(super) fn check(n: usize) -> Result<(), DistError> {
-    match n {
-        0 => Err(DistError::Value { what: "the number of ranks", found: 0, range: "at least 1" }),
-        _ => Ok(()),
+        })
     }
 }

@@ -17,9 +17,6 @@ impl Schedule {
     /// # Errors
     /// [`DistError::Value`] for no rank.
     pub fn ring(n: usize) -> Result<Self, DistError> {
-        super::pairwise::check(n)?;
-        let node =
-            |rank: usize, stage: usize| Node { peer: (rank + n - 1) % n, vector: (rank + n - stage) % n };
-        Self::new((0..n).map(|rank| (1..n).map(|stage| node(rank, stage)).collect()).collect())
+        Self::of_stages(n, |rank, stage| Node { peer: (rank + n - 1) % n, vector: (rank + n - stage) % n })
     }
 }

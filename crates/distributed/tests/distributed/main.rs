@@ -8,7 +8,6 @@ mod layouts;
 mod links;
 mod moves;
 mod products;
-mod renewals;
 mod schedules;
 mod simulated;
 mod solves;

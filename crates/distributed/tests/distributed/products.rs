@@ -169,26 +169,6 @@ fn parts_of_other_ranks_have_the_same_bits_on_any_number_of_threads() {
     }
 }
 
-/// xᵀA x has the same bits on any number of threads, with and without ghosts.
-#[test]
-fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
-    let a = cloth(101, 0.002).unwrap().matrix;
-    let x = noise(3 * a.pattern().rows(), 1);
-    let sums = [1, 2, 7].map(|threads| {
-        on_ranks(2, |comm| {
-            let found = coarsen_core::parallel::threads(threads, || {
-                let on =
-                    Partition::new(comm, Layout::even(a.pattern().rows() as u64, 3, 2).unwrap()).unwrap();
-                let a = cut(&a, &on, Spmv::Halo);
-                let x = on.part_of(&x).unwrap();
-                a.apply_dot(&x, &mut x.like().unwrap()).value.read()
-            });
-            found.unwrap().to_bits()
-        })
-    });
-    assert!(sums.iter().all(|one| *one == sums[0]), "{sums:?}");
-}
-
 /// Rank 1 waits for a sum whose last message rank 0 sends during its products, before it reads the sum.
 #[test]
 fn sums_go_on_during_products() {

@@ -1,12 +1,8 @@
 //! Layouts, and the properties of `Vector`: the same numbers as a host vector, one reduction for many sums.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use coarsen_core::{Scalar, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, DistVector, Layout, Partition, Reduction, SelfComm, Stage,
-    ThreadComm, ThreadRequest,
+    CommError, Communicator, Counted, DistError, DistVector, Layout, Partition, SelfComm,
 };
 
 use crate::common::{LEAF, RANKS, bits, distance, layouts, noise, on_ranks};
@@ -205,70 +201,27 @@ fn the_first_nan_is_found_on_every_rank() {
     }
 }
 
-/// A communicator that counts reductions; any caller can write such a wrapper.
-#[derive(Clone)]
-struct Counting(ThreadComm, Rc<Cell<usize>>);
-
-impl Communicator for Counting {
-    type Request = ThreadRequest;
-    type Sum = Reduction<ThreadRequest>;
-    fn rank(&self) -> usize {
-        self.0.rank()
-    }
-    fn size(&self) -> usize {
-        self.0.size()
-    }
-    fn is_same(&self, other: &Self) -> bool {
-        self.0.is_same(&other.0)
-    }
-    fn failure(&self) -> Option<CommError> {
-        self.0.failure()
-    }
-    fn send(&self, to: usize, stage: Stage, data: Vec<u8>) -> Result<ThreadRequest, CommError> {
-        self.0.send(to, stage, data)
-    }
-    fn receive(&self, from: usize, stage: Stage, bytes: usize) -> Result<ThreadRequest, CommError> {
-        self.0.receive(from, stage, bytes)
-    }
-    fn test(&self, request: &mut ThreadRequest) -> Result<bool, CommError> {
-        self.0.test(request)
-    }
-    fn wait(&self, request: ThreadRequest) -> Result<Vec<u8>, CommError> {
-        self.0.wait(request)
-    }
-    fn fail(&self, error: CommError) {
-        self.0.fail(error);
-    }
-    fn all_reduce(&self, values: &mut [f64]) -> Result<(), CommError> {
-        self.1.set(self.1.get() + 1);
-        self.0.all_reduce(values)
-    }
-    fn start_sum(&self, values: Vec<f64>) -> Result<Self::Sum, CommError> {
-        self.1.set(self.1.get() + 1);
-        self.0.start_sum(values)
-    }
-    fn advance_sum(&self, sum: &mut Self::Sum) -> Result<(), CommError> {
-        self.0.advance_sum(sum)
-    }
-    fn finish_sum(&self, sum: Self::Sum) -> Result<Vec<f64>, CommError> {
-        self.0.finish_sum(sum)
-    }
-}
-
+/// On two ranks, a reduction is one message from each.
 #[test]
 fn several_sums_are_one_reduction() {
     on_ranks(2, |comm| {
-        let comm = Counting(comm, Rc::default());
+        let comm = Counted::new(comm);
         let on = Partition::new(comm.clone(), Layout::even(29, 3, 2).unwrap()).unwrap();
         let v: Vec<_> = (0..9).map(|seed| on.part_of(&noise(87, seed)).unwrap()).collect();
-        let count = |f: &dyn Fn()| {
-            let before = comm.1.get();
-            f();
-            comm.1.get() - before
+        let sent = || comm.traffic().iter().map(|stage| stage.messages).sum::<u64>();
+        let count = |sum: &dyn Fn() -> f64| {
+            let before = sent();
+            assert!(sum().is_finite());
+            sent() - before
         };
-        assert_eq!(count(&|| v[0].dots_with(&v[1..], &mut Vec::new())), 1);
-        assert_eq!(count(&|| assert!(v[0].dots([&v[1], &v[2], &v[3]]).len() == 3)), 1);
-        let pairs = || assert!(Vector::dot_magnitudes([(&v[0], &v[1]), (&v[2], &v[3])]).len() == 2);
+        let all = || {
+            let mut sums = Vec::new();
+            v[0].dots_with(&v[1..], &mut sums);
+            sums[0].read()
+        };
+        assert_eq!(count(&all), 1);
+        assert_eq!(count(&|| v[0].dots([&v[1], &v[2], &v[3]])[0].read()), 1);
+        let pairs = || Vector::dot_magnitudes([(&v[0], &v[1]), (&v[2], &v[3])])[0].value.read();
         assert_eq!(count(&pairs), 1);
     });
 }

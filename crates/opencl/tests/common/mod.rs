@@ -10,9 +10,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use coarsen_backend::Backend;
-use coarsen_core::{Preconditioner, Real};
+use coarsen_core::{Preconditioner, Real, Vector};
 use coarsen_matrix_market as matrix_market;
-use coarsen_opencl::{Device, DeviceError, OpenCl, OpenClError, default_device};
+use coarsen_opencl::{Device, DeviceError, DeviceVector, OpenCl, OpenClError, default_device};
 use coarsen_problems::{Options, Problem};
 use coarsen_sparse::{Bsr, Stencil, assembly};
 
@@ -71,16 +71,27 @@ pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap()
 }
 
+/// Returns numbers with both signs.
+pub(crate) fn wave<T: Real>(n: usize) -> Vec<T> {
+    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
+}
+
+/// Copies a vector to the host.
+pub(crate) fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
+    let mut host = vec![T::nan(); v.size()];
+    v.on().read(v, &mut host).unwrap();
+    host
+}
+
 /// Returns M⁻¹ r, computed on a device.
 pub(crate) fn applied<T: Real, S: Real>(
     on: &OpenCl<T, S>,
     m: &mut (impl Preconditioner<<OpenCl<T, S> as Backend>::Vector> + ?Sized),
     r: &[T],
 ) -> Vec<T> {
-    let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
+    let (r, mut z) = (on.vector(r).unwrap(), on.vector(r).unwrap());
     m.apply(&r, &mut z);
-    on.read(&z, &mut found).unwrap();
-    found
+    read(&z)
 }
 
 /// Returns ‖a − b‖ / ‖b‖.

@@ -6,7 +6,6 @@ use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{Error, LinearOperator, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};
-use coarsen_problems::{Options, Problem};
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
@@ -81,12 +80,11 @@ fn ell_matrices_are_the_hosts() {
         let close = |f: &f64, e: &f64| (f - e).abs() <= 1e-14;
         assert!(found.values().iter().zip(host.values()).all(|(f, e)| close(f, e)), "{n} of {b}");
         let x = noise(n as usize * b, 4);
-        let (mut y, mut back) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        let mut y = vec![0.0; x.len()];
         host.apply(&x, &mut y);
         let (vx, mut vy) = (on.vector(&x).unwrap(), on.zeros(x.len()).unwrap());
         there.apply(&vx, &mut vy);
-        on.read(&vy, &mut back).unwrap();
-        assert!(back.iter().zip(&y).all(|(f, e)| (f - e).abs() <= 1e-12), "{n} of {b}");
+        assert!(common::read(&vy).iter().zip(&y).all(|(f, e)| (f - e).abs() <= 1e-12), "{n} of {b}");
         there.assemble(&stream, &there_values).unwrap();
         assert_eq!(there.read().unwrap(), found);
     }
@@ -163,7 +161,7 @@ fn sizes_without_room_are_refused() {
 #[test]
 fn matrices_are_filled_where_they_are() {
     let Some(on) = common::backend::<f64>() else { return };
-    let p = Problem::parse("poisson2d:20", &Options::default()).unwrap();
+    let p = common::problem("poisson2d:20");
     let (a, n) = (&p.matrix, p.matrix.pattern().rows());
     let at: Vec<(u32, u32)> =
         (0..n).flat_map(|i| a.pattern().row(i).iter().map(move |&j| (i as u32, j))).collect();
@@ -249,9 +247,8 @@ fn a_step_stays_on_the_device() {
         let mut set = Contacts::new(nodes, 3)?;
         set.assemble(&[Stencil::point_point(3, 390)], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0])?;
         let merged = Sum { elastic: host, contact: &set }.merge()?;
-        let (mut r, mut there) = (vec![0.0; 3 * nodes], vec![0.0; 3 * nodes]);
-        on.read(&x, &mut there)?;
-        merged.residual(&problem.right_hand_side(1), &there, &mut r);
+        let mut r = vec![0.0; 3 * nodes];
+        merged.residual(&problem.right_hand_side(1), &common::read(&x), &mut r);
         let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
         assert!(norm(&r) <= 1e-7 * norm(&problem.right_hand_side(1)));
         Ok(())

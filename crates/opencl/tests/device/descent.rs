@@ -166,11 +166,7 @@ fn every_driver_runs_on_the_host() {
 fn on_device<T: Real>() {
     let Some(on) = common::backend::<T>() else { return };
     let make = |host: &[f64]| on.vector(&host.iter().map(|&v| T::from_f64(v)).collect::<Vec<_>>()).unwrap();
-    let read = |x: &DeviceVector<T>| {
-        let mut host = vec![T::nan(); x.size()];
-        on.read(x, &mut host).unwrap();
-        host.iter().map(|v| v.as_f64()).collect()
-    };
+    let read = |x: &DeviceVector<T>| common::read(x).iter().map(|v| v.as_f64()).collect();
     every_driver(make, read);
 }
 

@@ -7,7 +7,7 @@ use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSum, Format, OpenCl};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
-use crate::common::{self, difference, in_step};
+use crate::common::{self, difference, in_step, read, wave};
 
 /// Points, lines and planes at about two fifths of the nodes; some planes twice.
 fn constraints(nodes: usize, seed: usize) -> Constraints {
@@ -27,10 +27,6 @@ fn constraints(nodes: usize, seed: usize) -> Constraints {
         }
     }
     c
-}
-
-fn wave<T: Real>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
 }
 
 /// Contact between the nodes.
@@ -78,15 +74,12 @@ fn filters_agree<T: Real>(on: Option<OpenCl<T>>) {
             let (there, mut product) = (on.vector(&x).unwrap(), on.zeros(3 * n).unwrap());
             expected.sum().apply(&x, &mut y);
             DeviceSum::new(&filtered, &pressed).unwrap().apply(&there, &mut product);
-            let mut found = x.clone();
-            on.read(&product, &mut found).unwrap();
-            assert!(difference(&found, &y) < small, "{format:?} {seed}");
+            assert!(difference(&read(&product), &y) < small, "{format:?} {seed}");
 
             let mut there = on.vector(&x).unwrap();
             filter.project(&mut there).unwrap();
-            on.read(&there, &mut found).unwrap();
             expected.projector().apply(&x, &mut y);
-            assert!(difference(&found, &y) < small, "{format:?} {seed}");
+            assert!(difference(&read(&there), &y) < small, "{format:?} {seed}");
         }
     }
 }
@@ -132,8 +125,7 @@ fn a_step_sends_only_its_constraints() {
         Cg::new(stop()).solve(&matrix, &mut m, &r, &mut x).unwrap().converged().unwrap();
         filter.project(&mut x).unwrap();
         x.axpby(&r.scalar(1.0), &z, &r.scalar(1.0));
-        let mut found = vec![0.0; 3 * n];
-        on.read(&x, &mut found).unwrap();
+        let found = read(&x);
         assert!(difference(&found, &expected) < 1e-7, "{seed}: {:e}", difference(&found, &expected));
         let mut met = vec![0.0; 3 * n]; // S x + z
         host.projector().apply(&found, &mut met);

@@ -1,9 +1,11 @@
 //! Long rows, which a GPU computes by several items, equal the reference.
 
-use crate::common;
+use crate::common::{self, read};
 use coarsen_backend::{Backend, DenseBlocks, Matrix, Reference, RowSets, SweepDirection, conformance};
 use coarsen_core::{LinearOperator, Real, Scalar, Vector};
-use coarsen_opencl::{DeviceContacts, DeviceMatrix, DeviceSum, DeviceSymmetric, Format, OpenCl};
+use coarsen_opencl::{
+    DeviceContacts, DeviceMatrix, DeviceSum, DeviceSymmetric, DeviceVector, Format, OpenCl,
+};
 use coarsen_sparse::{Bsr, Contacts, assembly};
 
 /// The number of nodes on each side to which a node is coupled.
@@ -25,15 +27,9 @@ pub(crate) fn long(n: usize, b: usize) -> Bsr<f64> {
     assembly::from_blocks((n, n), (b, b), &places, &values).unwrap()
 }
 
-fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64> {
-    let mut host = vec![V::zero(); v.size()];
-    on.read(v, &mut host).unwrap();
-    host.iter().map(|v| v.as_f64()).collect()
-}
-
-fn close<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector, expected: &[f64], invariant: &str) {
+fn close<V: Real>(v: &DeviceVector<V>, expected: &[f64], invariant: &str) {
     let tolerance = if V::EPSILON.as_f64() > 1e-10 { 2e-4 } else { 1e-12 };
-    for (k, (f, e)) in read(on, v).iter().zip(expected).enumerate() {
+    for (k, (f, e)) in read(v).iter().map(|f| f.as_f64()).zip(expected).enumerate() {
         assert!((f - e).abs() <= tolerance, "{invariant}, entry {k}: {f}, expected {e}");
     }
 }
@@ -53,23 +49,23 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     let found = there.apply_dot(&vx, &mut y);
     // A product and its sums, one after the other. The totals are added later.
     assert_eq!(on.counters().launches - before, 2);
-    close(on, &y, &expected, "A x");
+    close(&y, &expected, "A x");
     assert!((found.value.read().as_f64() - dot.value).abs() <= 1e-4 * dot.magnitude, "x·A x");
     assert!((found.magnitude.read().as_f64() - dot.magnitude).abs() <= 1e-4 * dot.magnitude, "|x·A x|");
     oracle.apply_add(-0.5, &x, 2.0, &mut expected);
     there.apply_add(V::from_f64(-0.5), &vx, V::from_f64(2.0), &mut y);
-    close(on, &y, &expected, "a A x + b y");
+    close(&y, &expected, "a A x + b y");
     oracle.residual(&rhs, &x, &mut expected);
     there.residual(&vb, &vx, &mut y);
-    close(on, &y, &expected, "b - A x");
+    close(&y, &expected, "b - A x");
 
     let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let (oracle_d, device_d) = (Reference::default().blocks(&d).unwrap(), on.blocks(&d).unwrap());
     let (mut s, mut vs) = (rhs.clone(), upload(&rhs));
     oracle.relax_into(&oracle_d, 0.7, 0.2, &rhs, &x, &mut s, &mut expected);
     there.relax_into(&device_d, V::from_f64(0.7), V::from_f64(0.2), &vb, &vx, &mut vs, &mut y);
-    close(on, &vs, &s, "the step of a relaxation");
-    close(on, &y, &expected, "a relaxation of all rows");
+    close(&vs, &s, "the step of a relaxation");
+    close(&y, &expected, "a relaxation of all rows");
     // Chunks of one row, as on a GPU, and of several, which the items of one row relax in turn.
     for rows in [1, 5] {
         let sets = RowSets::chunked(a.pattern(), rows);
@@ -79,7 +75,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
             there.relax(&order, sweep, &device_d, V::from_f64(0.9), &vb, &mut y);
         }
-        close(on, &y, &expected, &format!("a sweep in chunks of {rows}"));
+        close(&y, &expected, &format!("a sweep in chunks of {rows}"));
     }
 
     // Up to 40 contact blocks in a row, more than a row has items.
@@ -96,12 +92,13 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     let short = DeviceMatrix::new(on, &a, Format::Sliced).unwrap();
     DeviceSum::new(&short, &set).unwrap().apply(&vx, &mut alone);
     sum.apply(&vx, &mut both);
-    close(on, &both, &read(on, &alone), "contact beside long rows, against slices");
+    let expected: Vec<f64> = read(&alone).iter().map(|v| v.as_f64()).collect();
+    close(&both, &expected, "contact beside long rows, against slices");
 
     let half = DeviceSymmetric::<V>::new(on, &a).unwrap();
     there.apply(&vx, &mut both);
     half.apply(&vx, &mut alone);
-    assert_eq!(read(on, &alone), read(on, &both), "one triangle");
+    assert_eq!(read(&alone), read(&both), "one triangle");
 }
 
 #[test]

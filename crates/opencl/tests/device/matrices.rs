@@ -2,15 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::common;
+use crate::common::{self, read, wave};
 use coarsen_backend::{Backend, Matrix, SetupError};
 use coarsen_core::{Dot, Error, LinearOperator, Real, Scalar, Vector, parallel};
 use coarsen_opencl::{DeviceMatrix, DeviceSymmetric, DeviceVector, Format, OpenCl};
 use coarsen_sparse::{Bsr, assembly};
-
-fn wave<T: Real>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
-}
 
 /// Returns a matrix with about five blocks per row at scattered positions; blocks at the same position are
 /// summed.
@@ -109,11 +105,9 @@ fn one_triangle_is_enough<T: Real, S: Real>(backends: [Option<OpenCl<T, S>>; 2])
             let (x, b) = (on.vector(&wave(n * block)).unwrap(), on.vector(&wave(n * block)).unwrap());
             let (mut y, mut z) = (x.like().unwrap(), x.like().unwrap());
             let same = |y: &DeviceVector<T>, z: &DeviceVector<T>| {
-                let mut found = [vec![T::zero(); n * block], vec![T::zero(); n * block]];
-                on.read(y, &mut found[0]).unwrap();
-                on.read(z, &mut found[1]).unwrap();
-                assert_eq!(found[0], found[1], "{n} nodes of {block}");
-                assert!(n == 0 || found[0].iter().any(|v| *v != T::zero()));
+                let found = read(y);
+                assert_eq!(found, read(z), "{n} nodes of {block}");
+                assert!(n == 0 || found.iter().any(|v| *v != T::zero()));
             };
             whole.apply(&x, &mut y);
             half.apply(&x, &mut z);
@@ -192,10 +186,7 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
     kept.apply(&x, &mut y);
     assert!(kept.set_values(&broken).is_err());
     kept.apply(&x, &mut z);
-    let mut found = [vec![0.0; 20], vec![0.0; 20]];
-    on.read(&y, &mut found[0]).unwrap();
-    on.read(&z, &mut found[1]).unwrap();
-    assert_eq!(found[0], found[1]);
+    assert_eq!(read(&y), read(&z));
 }
 
 /// A thread that waits for another thread may execute other work of the same pool, which may use the same
@@ -210,9 +201,7 @@ fn threads_of_a_pool_share_a_backend() {
             for _ in range {
                 let mut there = on.matrix(&a).unwrap();
                 Matrix::set_values(&mut there, &a).unwrap();
-                let (v, mut host) = (on.vector(&x).unwrap(), vec![0.0; x.len()]);
-                on.read(&v, &mut host).unwrap();
-                assert_eq!(host, x);
+                assert_eq!(read(&on.vector(&x).unwrap()), x);
             }
         };
         parallel::each(0..16, 1, true, &leaf);

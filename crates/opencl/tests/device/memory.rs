@@ -1,16 +1,11 @@
 //! The memory of a setup is estimated in advance: the estimates are upper bounds, and a device that is too
 //! small is refused before any allocation.
 
-use crate::common;
+use crate::common::{self, problem};
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Error, Vector};
 use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource};
-use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Schwarz, Storage};
-
-fn problem(name: &str) -> Problem {
-    Problem::parse(name, &Options::default()).unwrap()
-}
 
 /// An estimate is at least the memory used, and less than twice as much.
 #[test]

@@ -7,7 +7,6 @@ use coarsen_core::{Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_opencl::OpenCl;
-use coarsen_problems::{Options, Problem};
 use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Jacobi, Spai0};
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, assembly};
@@ -82,10 +81,6 @@ fn graph(n: usize, b: usize) -> Bsr<f64> {
     assembly::from_blocks((n, n), (b, b), &places, &values).unwrap()
 }
 
-fn problem(name: &str) -> Bsr<f64> {
-    Problem::parse(name, &Options::default()).unwrap().matrix
-}
-
 /// Returns real matrices that these methods can solve.
 fn real() -> Vec<(String, Bsr<f64>)> {
     common::real(&[
@@ -113,8 +108,8 @@ fn applied<B: Backend>(on: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64])
 fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tolerance: f64) {
     let sizes = [0, 1, 31, 32, 33, 1000].into_iter().flat_map(|n| [(n, 1), (n, 3)]);
     let generated = sizes.map(|(n, b)| (format!("a graph of {n} nodes in blocks of {b}"), graph(n, b)));
-    let problems =
-        ["poisson2d:17", "elasticity3d:5", "cloth:12"].map(|name| (name.to_owned(), problem(name)));
+    let problems = ["poisson2d:17", "elasticity3d:5", "cloth:12"]
+        .map(|name| (name.to_owned(), common::problem(name).matrix));
     for (system, a) in generated.chain(problems).chain(real()) {
         let r = noise(a.shape().0, 3);
         for name in PRECONDITIONERS.into_iter().filter(|name| ordered_alike(name, on)) {
@@ -212,8 +207,8 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
 /// compares the CPU with itself), and in f32 on a third one. On a GPU they differ by at most 15 % there: it adds by trees of 256, and in
 /// f32 an H200 takes 85 iterations of spai0 on bcsstk01 for 99.
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
-    let problems =
-        ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
+    let problems = ["poisson2d:60", "elasticity3d:8", "cloth:25"]
+        .map(|name| (name.to_owned(), common::problem(name).matrix));
     for (system, a) in problems.into_iter().chain(real()) {
         for name in PRECONDITIONERS.into_iter().chain(["sa k-cycle"]).filter(|name| ordered_alike(name, on)) {
             let (here, there) = (solve(name, &a, cpu, tolerance), solve(name, &a, on, tolerance));
@@ -246,7 +241,9 @@ fn iterations_are_those_of_the_cpu_in_f32() {
 #[test]
 fn update_equals_rebuild() {
     let Some(on) = common::backend::<f64>() else { return };
-    for (system, a) in [("elasticity3d:5", problem("elasticity3d:5")), ("graph", graph(500, 1))] {
+    for (system, a) in
+        [("elasticity3d:5", common::problem("elasticity3d:5").matrix), ("graph", graph(500, 1))]
+    {
         let r = noise(a.shape().0, 7);
         let mut changed = a.clone();
         changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
@@ -275,7 +272,7 @@ fn update_equals_rebuild() {
 #[test]
 fn cycles_never_synchronise() {
     let Some(on) = common::backend::<f64>() else { return };
-    let a = problem("poisson2d:60");
+    let a = common::problem("poisson2d:60").matrix;
     let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
     for name in ["sa", "sa w-cycle", "chebyshev", "block-jacobi"] {
         let mut m = build(name, &a, &on).unwrap();

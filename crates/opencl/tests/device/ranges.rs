@@ -16,7 +16,7 @@ use coarsen_schwarz::Schwarz;
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, Contacts, assembly};
 
-use crate::common::{self, applied, difference, problem};
+use crate::common::{self, applied, difference, problem, read};
 use crate::items_per_row::long;
 
 /// The largest single allocation of a device in bytes: little more than a slice of 32 rows of 27 blocks of 3x3 in `f64`.
@@ -54,8 +54,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
     copy.read_values(&mut back).unwrap();
     let mut same = vec![back.values().to_vec()];
     let keep = |same: &mut Vec<Vec<V>>, v: &DeviceVector<V>| {
-        let mut found = vec![V::nan(); n * b];
-        on.read(v, &mut found).unwrap();
+        let found = read(v);
         assert!(found.iter().all(|v| v.is_finite()));
         same.push(found);
     };
@@ -179,11 +178,9 @@ fn a_solve_with_several_ranges_equals_one_with_one() {
                 [&host, &new].map(|host| {
                     a.set_values(host).unwrap();
                     m.update(host).unwrap();
-                    let (b, mut x, mut found) =
-                        (on.vector(&b).unwrap(), on.zeros(b.len()).unwrap(), b.clone());
+                    let (b, mut x) = (on.vector(&b).unwrap(), on.zeros(b.len()).unwrap());
                     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
-                    on.read(&x, &mut found).unwrap();
-                    (report.converged().unwrap().iterations, found)
+                    (report.converged().unwrap().iterations, read(&x))
                 })
             });
             for ((i, x), (j, y)) in one.iter().zip(&several) {

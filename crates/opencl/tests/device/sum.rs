@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::common::{self, in_step};
+use crate::common::{self, in_step, read};
 use coarsen_backend::conformance::{self, noise, ring};
 use coarsen_backend::{Backend, DenseBlocks, Matrix, RowSets, SetupError, SweepDirection};
-use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
+use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{
     DeviceBlocks, DeviceContacts, DeviceJacobi, DeviceMatrix, DeviceRows, DeviceScalar, DeviceSum,
@@ -183,12 +183,6 @@ conforms!(sums_conform_in_double, f64, |on| on, 1e-14);
 conforms!(sums_conform_in_mixed, f64, |on: OpenCl<f64>| on.mixed(), 1e-6);
 conforms!(sums_conform_in_single, f32, |on| on, 1e-6);
 
-fn read<T: Real>(on: &OpenCl<T>, v: &DeviceVector<T>) -> Vec<T> {
-    let mut host = vec![T::nan(); v.size()];
-    on.read(v, &mut host).unwrap();
-    host
-}
-
 /// Contact sets are replaced in the same memory: products are correct, two runs agree bit for bit, and
 /// nothing is allocated.
 fn sets_are_replaced(on: &OpenCl<f64>) {
@@ -205,12 +199,12 @@ fn sets_are_replaced(on: &OpenCl<f64>) {
         contact.replace(&host).unwrap();
         let there = DeviceSum::new(&elastic, contact).unwrap();
         there.apply(&vx, &mut vy);
-        let first = read(on, &vy);
+        let first = read(&vy);
         Sum { elastic: &a, contact: &host }.apply(&x, &mut y);
         let close = |f: &f64, e: &f64| (f - e).abs() <= 1e-12 * (1.0 + e.abs());
         assert!(first.iter().zip(&y).all(|(f, e)| close(f, e)), "{count}");
         there.apply(&vx, &mut vy);
-        assert_eq!(first, read(on, &vy));
+        assert_eq!(first, read(&vy));
     };
     check(40, &mut contact);
     let allocations = on.counters().allocations;
@@ -274,7 +268,7 @@ fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
             let d = DenseBlocks::inverse_diagonal(host, "test").unwrap();
             let (mut z, r_f64) = (vec![0.0; n * b], r.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
             d.multiply(&r_f64, &mut z);
-            for (f, e) in read(on, &vz).iter().zip(&z) {
+            for (f, e) in read(&vz).iter().zip(&z) {
                 assert!((f.as_f64() - e).abs() <= tolerance, "{b}: {f}, expected {e}");
             }
         };
@@ -352,5 +346,5 @@ fn solves_run_on_sums() {
     let report =
         Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &vb, &mut vx).unwrap().converged().unwrap();
     assert!(report.iterations.abs_diff(expected.iterations) <= 1);
-    assert!(read(&on, &vx).iter().zip(&x).all(|(f, e)| (f - e).abs() < 1e-6));
+    assert!(read(&vx).iter().zip(&x).all(|(f, e)| (f - e).abs() < 1e-6));
 }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::common;
+use crate::common::{self, read};
 use coarsen_backend::{Backend, DenseBlocks};
 use coarsen_core::{Error, Identity, Real, Scalar, Vector};
 use coarsen_krylov::Cg;
@@ -16,12 +16,6 @@ const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
 /// Returns entries with signs and sizes that differ from vector to vector.
 fn entries<T: Real>(n: usize, seed: usize) -> Vec<T> {
     (0..n).map(|i| T::from_f64(((i * (seed + 3) + 7 * seed) as f64).sin() * (seed + 1) as f64)).collect()
-}
-
-fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
-    let mut host = vec![T::nan(); v.size()];
-    v.on().read(v, &mut host).unwrap();
-    host
 }
 
 /// Runs the same operations on the host and on the device, from the same four vectors. Afterwards the vectors

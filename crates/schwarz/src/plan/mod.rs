@@ -55,6 +55,13 @@ pub(crate) struct DomainLevel {
     pub(crate) nodes: usize,
 }
 
+impl DomainLevel {
+    /// Returns the number of values of the inverses.
+    pub(crate) fn values(&self) -> usize {
+        self.offsets[self.offsets.len() - 1]
+    }
+}
+
 /// The limits at which the addition of levels ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -231,10 +238,7 @@ impl Plan {
 
     /// Returns the number of values of all inverses.
     pub fn values(&self) -> usize {
-        self.domain_levels
-            .iter()
-            .map(|domain_level| domain_level.offsets[domain_level.offsets.len() - 1])
-            .sum()
+        self.domain_levels.iter().map(DomainLevel::values).sum()
     }
 
     /// Returns the size of lists and maps in bytes.
@@ -250,8 +254,7 @@ impl Plan {
 
     /// Whether the domains of a level are worth several threads.
     pub(crate) fn worth(&self, level: usize) -> bool {
-        let offsets = &self.domain_levels[level].offsets;
-        parallel::worth(offsets[offsets.len() - 1])
+        parallel::worth(self.domain_levels[level].values())
     }
 }
 

@@ -64,7 +64,7 @@ impl Plan {
             next += self.nodes(level);
         }
         first.push(fine);
-        let tiles_of = |level: usize| self.offsets(level).last().map_or(0, |end| end / AREA);
+        let tiles_of = |level: usize| self.domain_levels[level].values() / AREA;
         let most = next.max((0..last).map(tiles_of).sum());
         if most >= NONE as usize {
             return Err(Error::TooLarge { what: "nodes of all levels", count: most, limit: NONE as usize });
