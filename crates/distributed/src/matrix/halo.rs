@@ -21,26 +21,43 @@ pub(super) struct Halo {
 impl Halo {
     /// Every rank asks the owners for its ghosts. All ranks call it.
     pub(super) fn new<C: Communicator>(on: &Partition<C>, ghosts: &Ghosts) -> Result<Self, CommError> {
-        let receives: Vec<(usize, Range<usize>)> =
-            ghosts.of_rank.iter().cloned().enumerate().filter(|(_, range)| !range.is_empty()).collect();
-        let mut lengths = Vec::new();
-        pack(receives.iter().flat_map(|(rank, range)| [*rank as u64, range.len() as u64]), &mut lengths);
-        let (comm, lengths) = (on.comm(), on.comm().all_gather(&lengths)?);
-        for (rank, range) in &receives {
+        let mut halo = Self { receives: Vec::new(), sends: Vec::new() };
+        halo.renew(on, &Ghosts::none(on.layout().ranks()), ghosts)?;
+        Ok(halo)
+    }
+
+    /// Changes the lists for the ghosts `before` to those for `ghosts`: every rank tells which of its lists have changed
+    /// and how long they are, and sends those alone. All ranks call it.
+    pub(super) fn renew<C: Communicator>(
+        &mut self,
+        on: &Partition<C>,
+        before: &Ghosts,
+        ghosts: &Ghosts,
+    ) -> Result<(), CommError> {
+        let (comm, ranks) = (on.comm(), 0..on.layout().ranks());
+        let changed = || ranks.clone().filter(|rank| before.of_rank(*rank) != ghosts.of_rank(*rank));
+        let mut news = Vec::new();
+        pack(changed().flat_map(|rank| [rank as u64, ghosts.of_rank(rank).len() as u64]), &mut news);
+        let news = comm.all_gather(&news)?;
+        for rank in changed().filter(|rank| !ghosts.of_rank(*rank).is_empty()) {
             let mut list = Vec::new();
-            pack(ghosts.columns[range.clone()].iter().copied(), &mut list);
-            comm.send(*rank, LISTS, list)?;
+            pack(ghosts.of_rank(rank).iter().copied(), &mut list);
+            comm.send(rank, LISTS, list)?;
         }
-        let mut sends = Vec::new();
-        for (rank, lengths) in lengths.iter().enumerate() {
-            let lengths: Vec<u64> = unpack(lengths).collect();
-            let Some(pair) = lengths.chunks_exact(2).find(|pair| pair[0] == on.rank() as u64) else {
-                continue;
-            };
-            let list = comm.wait(comm.receive(rank, LISTS, 8 * pair[1] as usize)?)?;
-            sends.push((rank, unpack::<u64>(&list).map(|row| (row - on.first()) as u32).collect()));
+        let with_any = ghosts.of_rank.iter().cloned().enumerate().filter(|(_, range)| !range.is_empty());
+        self.receives = with_any.collect();
+        for (rank, news) in news.iter().enumerate() {
+            let news: Vec<u64> = unpack(news).collect();
+            let Some(pair) = news.chunks_exact(2).find(|pair| pair[0] == on.rank() as u64) else { continue };
+            self.sends.retain(|(to, _)| *to != rank);
+            if pair[1] > 0 {
+                let list = comm.wait(comm.receive(rank, LISTS, 8 * pair[1] as usize)?)?;
+                let rows = unpack::<u64>(&list).map(|row| (row - on.first()) as u32).collect();
+                self.sends.push((rank, rows));
+            }
         }
-        Ok(Self { receives, sends })
+        self.sends.sort_unstable_by_key(|(to, _)| *to);
+        Ok(())
     }
 
     /// Begins the exchange: sends the entries of x, in blocks of `c`, and makes one receive per neighbour.

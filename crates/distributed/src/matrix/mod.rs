@@ -235,11 +235,46 @@ impl<C: Communicator, T: Real> DistMatrix<C, T> {
     /// Replaces the values; halo lists are kept. All ranks call it.
     ///
     /// # Errors
-    /// On every rank if the rows of any rank do not fit, or have other columns of other ranks: [`new`](Self::new) takes
+    /// On every rank if the rows of any rank do not fit, or have other columns of other ranks: [`renew`](Self::renew) takes
     /// those. The old values are then kept.
     pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
         let local = self.local_of(own);
         self.local = agree(self.rows.comm(), local)?;
+        Ok(())
+    }
+
+    /// Replaces the rows, which may have any columns. Halo lists that stay are not sent again. All ranks call it.
+    ///
+    /// *Use* for a pattern that changes at a few places, such as with contact that comes and goes. *Cost* the local
+    /// matrices, two gathers, of which one has two numbers for each changed list, and a message for each changed
+    /// list. [`new`](Self::new) has two gathers more, and sends all lists. *Memory* the old and the new local matrices
+    /// during the call.
+    ///
+    /// ```
+    /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
+    /// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+    /// let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![2.0, 3.0])?;
+    /// let mut a = DistMatrix::new(&on, &on, &rows, Spmv::default())?;
+    /// a.renew(&GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?)?;
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// On every rank if the rows of any rank do not fit; the old rows are then kept. Also errors of communication.
+    pub fn renew(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
+        let renewed = own.check(&self.rows, &self.columns).and_then(|()| {
+            let ghosts = Ghosts::of(own, self.columns.layout(), self.columns.rank());
+            Ok((self.local_with(own, &ghosts)?, ghosts))
+        });
+        let (local, ghosts) = agree(self.rows.comm(), renewed)?;
+        if let Exchange::Halo(halo) = &mut self.exchange {
+            halo.renew(&self.columns, &self.ghosts, &ghosts)?;
+        }
+        let scratch = self.scratch.get_mut();
+        scratch.ghosts.resize(ghosts.columns.len() * own.block().1, T::zero());
+        scratch.sums.clear();
+        scratch.sums.reserve(local.leaves());
+        (self.local, self.ghosts) = (local, ghosts);
         Ok(())
     }
 
@@ -256,13 +291,18 @@ impl<C: Communicator, T: Real> DistMatrix<C, T> {
     /// The local matrices of rows with the same columns of other ranks.
     fn local_of(&self, own: &GlobalRows<T>) -> Result<Local<T>, DistError> {
         own.check(&self.rows, &self.columns)?;
-        let (layout, rank) = (self.columns.layout(), self.columns.rank());
-        let ghosts = Ghosts::of(own, layout, rank);
+        let ghosts = Ghosts::of(own, self.columns.layout(), self.columns.rank());
         if ghosts.columns != self.ghosts.columns {
             return Err(other_pattern());
         }
+        self.local_with(own, &ghosts)
+    }
+
+    /// The local matrices of rows with these ghosts, for the same mode.
+    fn local_with(&self, own: &GlobalRows<T>, ghosts: &Ghosts) -> Result<Local<T>, DistError> {
         let merged = matches!(self.local, Local::Merged(_));
-        Ok(Local::new(merged, own, &ghosts, layout.range(rank))?)
+        let range = self.columns.layout().range(self.columns.rank());
+        Local::new(merged, own, ghosts, range).map_err(DistError::from)
     }
 
     /// The division of the rows among ranks.

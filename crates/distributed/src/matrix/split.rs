@@ -89,6 +89,16 @@ pub(super) struct Ghosts {
 }
 
 impl Ghosts {
+    /// No columns of other ranks.
+    pub(super) fn none(ranks: usize) -> Self {
+        Self { columns: Vec::new(), of_rank: vec![0..0; ranks] }
+    }
+
+    /// The columns of one rank.
+    pub(super) fn of_rank(&self, rank: usize) -> &[u64] {
+        &self.columns[self.of_rank[rank].clone()]
+    }
+
     pub(super) fn of<T: Real>(rows: &GlobalRows<T>, layout: &Layout, rank: usize) -> Self {
         let inside = Inside::new(rows, layout.range(rank));
         let outside = (0..rows.count()).flat_map(|k| inside.outside(k));

@@ -8,6 +8,7 @@ mod layouts;
 mod links;
 mod moves;
 mod products;
+mod renewals;
 mod schedules;
 mod simulated;
 mod solves;
