@@ -207,7 +207,7 @@ fn the_first_nan_is_found_on_every_rank() {
 
 /// A communicator that counts reductions; any caller can write such a wrapper.
 #[derive(Clone)]
-struct Counting(ThreadComm, Rc<Cell<usize>>);
+pub(crate) struct Counting(pub(crate) ThreadComm, pub(crate) Rc<Cell<usize>>);
 
 impl Communicator for Counting {
     type Request = ThreadRequest;
