@@ -10,22 +10,10 @@ use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
 };
 
-use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
-
-type Method<T> = Box<dyn Krylov<Vec<T>>>;
+use crate::common::{self, Dense, Method, Scaling, distance, random, richardson, spread};
 
 fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
-    vec![
-        ("Cg", Box::new(Cg::new(stop))),
-        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
-        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
-        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
-        ("Minres", Box::new(Minres::new(stop))),
-        ("Gmres", Box::new(Gmres::new(stop))),
-        ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
-        ("BiCgStab", Box::new(BiCgStab::new(stop))),
-        ("Richardson", Box::new(richardson(stop, 0.15))),
-    ]
+    common::methods(stop, 0.15)
 }
 
 /// A system with eigenvalues between 1 and 10, for which every method converges.
