@@ -10,7 +10,6 @@ mod buckets;
 mod classes;
 mod contacts;
 mod elements;
-mod formulas;
 mod galerkin;
 mod graph;
 mod matrices;
