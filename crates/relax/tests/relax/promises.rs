@@ -39,7 +39,12 @@ fn kind<P: Preconditioner<Vec<f64>>>(m: &P) -> PreconditionerKind {
 /// Every pair of entries of a block is compared, relative to the largest entry of the block.
 #[test]
 fn block_jacobi_is_symmetric_where_its_blocks_are() {
-    let built = |a: &Bsr<f64>| kind(&BlockJacobi::default().build(a, &Cpu::new()).unwrap());
+    let built = |a: &Bsr<f64>| {
+        let [kind, of_l1] =
+            [false, true].map(|l1| kind(&BlockJacobi { omega: 1.0, l1 }.build(a, &Cpu::new()).unwrap()));
+        assert_eq!(kind, of_l1);
+        kind
+    };
     let symmetric = [[2000.0, 300.0, 200.0], [300.0, 2000.0, 100.0], [200.0, 100.0, 2000.0]];
     for (r, c) in [(1, 0), (2, 0), (2, 1), (0, 1), (0, 2), (1, 2)] {
         for (off, expected) in [
