@@ -134,6 +134,15 @@ pub(crate) fn methods<T: Real>(stop: Stop<T>, omega: f64) -> Vec<(&'static str, 
     ]
 }
 
+/// ‖b − A x‖ / ‖b‖ by plain loops, in f64.
+pub(crate) fn residual<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
+    let n = b.len();
+    let r =
+        |i: usize| b[i].as_f64() - (0..n).map(|j| a.entries[i * n + j].as_f64() * x[j].as_f64()).sum::<f64>();
+    let norm = (0..n).map(|i| r(i).powi(2)).sum::<f64>().sqrt();
+    norm / b.iter().map(|b| b.as_f64().powi(2)).sum::<f64>().sqrt()
+}
+
 /// GMRES with the given fields.
 pub(crate) fn gmres<T: Real>(stop: Stop<T>, restart: usize, flexible: bool) -> Gmres<Vec<T>> {
     let mut method = Gmres::new(stop);

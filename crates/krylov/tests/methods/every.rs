@@ -10,7 +10,7 @@ use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
 };
 
-use crate::common::{self, Dense, Method, Scaling, distance, random, richardson, spread};
+use crate::common::{self, Dense, Method, Scaling, distance, random, residual, richardson, spread};
 
 fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
     common::methods(stop, 0.15)
@@ -20,14 +20,6 @@ fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
 fn easy<T: Real>(n: usize) -> (Dense<T>, Vec<T>) {
     let b = random(n, 77).iter().map(|&v| T::from_f64(v)).collect();
     (Dense::with_spectrum(&spread(n, 1.0, 10.0), 5), b)
-}
-
-fn residual<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
-    let n = b.len();
-    let r =
-        |i: usize| b[i].as_f64() - (0..n).map(|j| a.entries[i * n + j].as_f64() * x[j].as_f64()).sum::<f64>();
-    let norm = (0..n).map(|i| r(i).powi(2)).sum::<f64>().sqrt();
-    norm / b.iter().map(|b| b.as_f64().powi(2)).sum::<f64>().sqrt()
 }
 
 #[test]
