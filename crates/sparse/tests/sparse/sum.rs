@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{LinearOperator, parallel};
+use coarsen_core::LinearOperator;
 use coarsen_sparse::{Bsr, Contacts, Pattern, SparseError, Sum};
 
 use crate::random;
@@ -97,10 +97,7 @@ fn threads_do_not_change_bits() {
         let dot = sum.apply_dot(&x, &mut y);
         (y, dot, sum.merge().unwrap())
     };
-    let one = parallel::threads(1, run).unwrap();
-    for n in [2, 7] {
-        assert_eq!(one, parallel::threads(n, run).unwrap());
-    }
+    crate::same_bits(run);
 }
 
 #[test]
