@@ -85,7 +85,8 @@ pub(super) fn tentative<T: Real>(
     count: usize,
 ) -> Basis<T> {
     let k = modes.vectors;
-    let (starts, members) = members(aggregates, count);
+    let of = aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize));
+    let (starts, members) = by_bucket(count, of); // the nodes of each aggregate, in order
     let mut places = vec![u32::MAX; aggregates.len()];
     members.iter().enumerate().for_each(|(m, &i)| places[i as usize] = m as u32);
     let mut q = vec![T::zero(); members.len() * block * k];
@@ -151,9 +152,4 @@ fn factor<T: Real>(
 
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-/// Returns the nodes of each aggregate, in order: start offsets and the list.
-fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
-    by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
 }
