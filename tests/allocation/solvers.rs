@@ -5,7 +5,6 @@ use coarsen::auto::{Parameters, Precond};
 use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::direct::Dense;
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
-use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::multigrid::Smoothing;
 use coarsen::optimize::{Direction, Forcing, Gradient, Linearize, Norm, node_weights};
 use coarsen::parallel;
@@ -183,10 +182,9 @@ fn grid() -> Bsr<f64> {
 
 pub(crate) fn with_threads(threads: usize) {
     let a = grid();
-    let (b, systems) = (noise(a.shape().0, 1), [a.clone(), chain()]);
+    let systems = [a.clone(), chain()];
     parallel::threads(threads, || {
         what_is_held();
-        krylov_methods(&a, &b, threads);
         let relaxed = systems.iter().flat_map(|a| preconditioners().into_iter().map(move |r| (a, r)));
         let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
         // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
@@ -210,30 +208,6 @@ pub(crate) fn with_threads(threads: usize) {
         bodies(threads);
     })
     .unwrap();
-}
-
-fn krylov_methods(a: &Bsr<f64>, b: &Vec<f64>, threads: usize) {
-    let stop = Stop { max_iterations: 20, ..Stop::relative(1e-10) };
-    let mut methods: Vec<(&str, Box<dyn Krylov<Vec<f64>>>)> = vec![
-        ("cg", Box::new(Cg::new(stop))),
-        ("fcg", Box::new(FlexibleCg::new(stop))),
-        ("minres", Box::new(Minres::new(stop))),
-        ("gmres", Box::new(Gmres::new(stop))),
-        ("bicgstab", Box::new(BiCgStab::new(stop))),
-        ("richardson", Box::new(Richardson::new(stop))),
-    ];
-    let mut m = Jacobi::default().build(a, &Cpu::new()).unwrap();
-    for (name, method) in &mut methods {
-        let mut x = vec![0.0; b.len()];
-        let mut solve = || {
-            x.fill(0.0);
-            let report = method.solve(a, &mut m, b, &mut x).unwrap();
-            assert!(report.iterations > 0);
-        };
-        solve();
-        solve(); // the queues of rayon have grown by now
-        assert_eq!(bytes(solve), 0, "{name} at {threads} threads");
-    }
 }
 
 /// Whether a case is left out: a factorisation takes seconds for the grid, but not for the chain. The

@@ -68,6 +68,9 @@ pub(crate) fn run() {
                 assert!(Arc::ptr_eq(whole.pattern(), &built));
                 sum.apply(&x, &mut y);
                 sum.apply_dot(&x, &mut y);
+                a.apply(&x, &mut y);
+                a.apply_dot(&x, &mut y);
+                a.residual(&x, &x, &mut y);
                 order.apply(3, &x, &mut y);
                 a.apply_columns(4, &columns, &mut columns_y);
             };

@@ -226,6 +226,13 @@ pub(crate) fn read(data: &std::path::Path, name: &str) -> Bsr<f64> {
     matrix_market::read(data.join(format!("matrices/{name}.mtx.gz"))).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// M⁻¹ r; the result must not depend on the old values of z.
+pub(crate) fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
+    let mut z = vec![V::nan(); r.len()];
+    m.apply(&r.to_vec(), &mut z);
+    z
+}
+
 /// Reproducible pseudo-random numbers between -1 and 1.
 pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
     coarsen::backend::conformance::noise(n, seed)

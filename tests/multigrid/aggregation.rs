@@ -7,19 +7,9 @@ use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_smoothed_aggregation::{EmptySet, SmoothedAggregation, Spread, Thresholds};
 use coarsen_sparse::{Bsr, Pattern, assembly};
 
-use crate::common::{grid, problem};
+use crate::common::{grid, path, problem};
 
 const NONE: u32 = u32::MAX;
-
-fn chain(n: u32) -> Bsr<f64> {
-    let entries: Vec<_> = (0..n)
-        .flat_map(|i| {
-            let right = (i + 1 < n).then_some([(i, i + 1, -1.0), (i + 1, i, -1.0)]);
-            std::iter::once((i, i, 2.0)).chain(right.into_iter().flatten())
-        })
-        .collect();
-    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
-}
 
 /// Returns the aggregates and their number.
 fn aggregated(a: &Bsr<f64>, parameters: SmoothedAggregation) -> (Vec<u32>, usize) {
@@ -37,14 +27,14 @@ fn run(a: &Bsr<f64>) -> (Vec<u32>, usize) {
 
 #[test]
 fn a_chain_is_aggregated_evenly() {
-    let (of, count) = run(&chain(9));
+    let (of, count) = run(&path(9));
     assert_eq!((of, count), (vec![0, 0, 0, 0, 0, 1, 1, 1, 1], 2));
 }
 
 /// The couplings of node 5 are small relative to its diagonal, so that relaxation solves it.
 #[test]
 fn decoupled_nodes_have_no_aggregate_and_others_have_one() {
-    let mut a = chain(12);
+    let mut a = path(12);
     let own = a.pattern().find(5, 5).unwrap();
     a.values_mut()[own] = 1e6;
     let (of, count) = run(&a);
@@ -58,7 +48,7 @@ fn decoupled_nodes_have_no_aggregate_and_others_have_one() {
 #[test]
 fn chunks_change_little_and_threads_nothing() {
     let n = 3 * 8192 + 17; // chunks have 8192 nodes
-    let a = chain(n);
+    let a = path(n);
     let one = coarsen_core::parallel::threads(1, || run(&a)).unwrap();
     for threads in [2, 7] {
         assert_eq!(one, coarsen_core::parallel::threads(threads, || run(&a)).unwrap());
@@ -73,7 +63,7 @@ fn chunks_change_little_and_threads_nothing() {
 
 #[test]
 fn second_neighbours_join() {
-    let a = chain(25);
+    let a = path(25);
     let (of, count) = aggregated(&a, parameters(Spread::Second));
     assert!(of.iter().all(|&g| g != NONE), "every node is in an aggregate: {of:?}");
     assert!(count < run(&a).1, "{of:?}");
@@ -172,7 +162,7 @@ fn neighbours_alone_count_and_so_do_their_aggregates() {
         assert_eq!(coarsened(&tied, Some(alone.pattern())), expected);
         assert_ne!(coarsened(&tied, None), expected);
     }
-    let chain = chain(4);
+    let chain = path(4);
     for (sets, rows) in [([0, 0, 1, NONE], [&[0, 1][..], &[0, 1]]), ([0, NONE, 1, 1], [&[0][..], &[1]])] {
         let fine = Grid { links: Some(chain.pattern()), sets: Some(&sets), ..grid(&chain) };
         let links = parameters(Spread::Fitted).coarsen(&fine, None).unwrap().unwrap().links.unwrap();

@@ -6,12 +6,19 @@ use coarsen_direct::Direct;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
 use coarsen_problems::Problem;
 use coarsen_relax::GaussSeidel;
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, assembly};
 
 pub(crate) const SSOR: GaussSeidel = GaussSeidel { omega: 1.2, sweeps: 1, symmetric: false };
 
 pub(crate) fn problem(spec: &str) -> Problem {
     Problem::parse(spec, &Default::default()).unwrap()
+}
+
+/// The Laplacian of a path of n unknowns.
+pub(crate) fn path(n: u32) -> Bsr<f64> {
+    let pairs = (1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]);
+    let entries: Vec<_> = (0..n).map(|i| (i, i, 2.0)).chain(pairs).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
 /// Returns a finest level with A and a radius.

@@ -13,7 +13,7 @@ use coarsen_ruge_stueben::{Interpolation, RugeStueben, interpolation, splitting}
 use coarsen_smoothed_aggregation::PlainAggregation;
 use coarsen_sparse::{Bsr, Pattern, Prolongation, assembly};
 
-use crate::common::{applied, dot, problem};
+use crate::common::{applied, dot, path, problem};
 
 fn solved<C: Coarsening<f64> + 'static>(
     parameters: Multigrid<C>,
@@ -119,13 +119,6 @@ fn coarse_unknowns_are_injected() {
             assert_eq!((p.pattern().row(i), p.get(i, numbers[i] as usize)), (&numbers[i..=i], 1.0));
         }
     }
-}
-
-/// The Laplacian of a path of n unknowns.
-fn path(n: u32) -> Bsr<f64> {
-    let pairs = (1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]);
-    let entries: Vec<_> = (0..n).map(|i| (i, i, 2.0)).chain(pairs).collect();
-    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
 /// The unknowns on which each unknown depends strongly, for θ = 1/4.

@@ -1,18 +1,12 @@
 //! Properties of every preconditioner, tested on every kind of system.
 
 use crate::common::{
-    self, Named, mixed_preconditioners, multigrids, noise, preconditioners, single_multigrids,
+    self, Named, applied, mixed_preconditioners, multigrids, noise, preconditioners, single_multigrids,
     single_preconditioners, systems,
 };
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
 use coarsen::{PreconditionerKind, parallel};
-
-fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
-    let mut z = vec![V::nan(); r.len()]; // the result must not depend on old values
-    m.apply(&r.to_vec(), &mut z);
-    z
-}
 
 fn dot<V: Real>(x: &[V], y: &[V]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x.as_f64() * y.as_f64()).sum()

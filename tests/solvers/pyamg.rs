@@ -20,9 +20,10 @@ const GROWTH: [(&str, usize, f64); 8] = [
     ("elasticity3d:40", 11, 1.15),
 ];
 
-/// CG iterations with `smoothed_aggregation_solver` to 1e-8 for the best of three near-kernels (`pyamg_real.py`), and
-/// the stored entries of all levels but the coarsest, divided by those of A.
-const REAL: [(&str, usize, f64); 29] = [
+/// The symmetric positive definite matrices of the data folder: CG iterations with `smoothed_aggregation_solver` to 1e-8 for
+/// the best of three near-kernels (`pyamg_real.py`), and the stored entries of all levels but the coarsest, divided by those
+/// of A.
+pub(crate) const REAL: [(&str, usize, f64); 29] = [
     ("bcsstk01", 14, 1.000),
     ("bcsstk02", 20, 1.000),
     ("bcsstk04", 20, 1.000),

@@ -2,40 +2,8 @@
 //! residual of 1e-8.
 
 use crate::common::{data, noise, read};
+use crate::pyamg::REAL;
 use coarsen::prelude::*;
-
-/// The symmetric positive definite matrices of the data folder.
-const SPD: [&str; 29] = [
-    "1138_bus",
-    "494_bus",
-    "Chem97ZtZ",
-    "ani4",
-    "bcsstk01",
-    "bcsstk02",
-    "bcsstk04",
-    "bcsstk14",
-    "bcsstk16",
-    "ccx_armadillo13k",
-    "ccx_beam20p",
-    "ccx_bimetal",
-    "ccx_segmenttet",
-    "fv3",
-    "gr_30_30",
-    "hypre_beam_hex_459",
-    "hypre_beam_tet_2475",
-    "hypre_tucker21935",
-    "ipc_bunny_free_stiff",
-    "ipc_mat40_stack2",
-    "jl_lin_elastic_2d",
-    "lund_a",
-    "nos3",
-    "nos5",
-    "polyfem_A_2",
-    "pyamg_airfoil",
-    "pyamg_bar",
-    "pyamg_local_disc_galerkin_diffusion",
-    "wathenSmall",
-];
 
 /// ‖b − A x‖ / ‖b‖ by plain loops.
 fn true_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
@@ -49,12 +17,12 @@ fn true_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     norm(&r) / norm(b)
 }
 
-/// Those of the list that take seconds each.
+/// Those of the symmetric positive definite matrices of the data folder that take seconds each.
 const LONG: [&str; 3] = ["ccx_armadillo13k", "ccx_bimetal", "ipc_mat40_stack2"];
 
 #[test]
 fn every_positive_definite_matrix_by_ic0_cg() {
-    let short: Vec<_> = SPD.into_iter().filter(|name| !LONG.contains(name)).collect();
+    let short: Vec<_> = REAL.into_iter().map(|row| row.0).filter(|name| !LONG.contains(name)).collect();
     by_ic0_cg(&short);
 }
 

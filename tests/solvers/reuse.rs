@@ -1,6 +1,6 @@
 //! Properties of updates: the same values give the same bits, and after an error the old state is unchanged.
 
-use crate::common::{mixed_preconditioners, noise, problem, small_sa};
+use crate::common::{applied, mixed_preconditioners, noise, problem, small_sa};
 use coarsen::backend::{Reference, SetupError};
 use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::Smoothing;
@@ -8,12 +8,6 @@ use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem, Sequence};
 use coarsen::sparse::{GalerkinPlan, Prolongation, multiply};
 use coarsen::{Error, PreconditionerKind};
-
-fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
-    let mut z = vec![0.0; r.len()];
-    m.apply(&r.to_vec(), &mut z);
-    z
-}
 
 /// The same values change no bit; kept transfers give the explicit triple product; if nothing is kept, an
 /// update equals a build.

@@ -1,6 +1,6 @@
 //! The step object: systems with contact and constraints that come and go, and a preconditioner that follows.
 
-use crate::common::{noise, problem};
+use crate::common::{applied, noise, problem};
 use coarsen::backend::SetupError;
 use coarsen::constraints::{ConstraintError, Filtered};
 use coarsen::descent::Built;
@@ -35,12 +35,6 @@ fn hold(c: &mut Constraints, step: usize, released: bool) {
     for i in (40..50).filter(|i| !(i + step).is_multiple_of(4)) {
         c.plane(i, &[0.3, -0.2, 1.0], 0.002 * i as f64).unwrap();
     }
-}
-
-fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
-    let mut z = vec![0.0; r.len()];
-    m.apply(&r.to_vec(), &mut z);
-    z
 }
 
 /// Under a filter, a patch of the domains in the touched rows gives the bits of an update of all domains.

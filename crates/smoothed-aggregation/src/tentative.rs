@@ -3,17 +3,24 @@
 //! Kᵢ = Qᵢ Rᵢ is computed by modified Gram-Schmidt, done twice. A column that is almost spanned by the
 //! columns before it gets a zero column of Q and is marked as without a basis function. This happens on aggregates of one or two
 //! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of that column
-//! in the other columns, so K = P̂ R on every aggregate up to the threshold `spanned`.
+//! in the other columns, so K = P̂ R on every aggregate up to the threshold `SPANNED`.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_sparse::{BlockRows, NearKernel, by_bucket};
 
-use super::thresholds::Thresholds;
-
 /// The number of aggregates per task.
 const LEAF: usize = 64;
+
+/// A column of K on an aggregate counts as spanned by the columns before it if at most this fraction of its length is
+/// orthogonal to them: half the digits of f64 for every T, because rotations of a small aggregate far from the centre of a
+/// large body come near this limit.
+const SPANNED: f64 = 1e-8;
+
+/// As [`SPANNED`], but in units of the precision of T. A K that was relaxed with an A stored in T, or inherited from such an
+/// A, has noise of this size.
+const NOISE: f64 = 16.0;
 
 /// K with zeros in constrained rows, which coarse levels must not move.
 #[derive(Clone, Copy)]
@@ -72,21 +79,21 @@ impl<T: Real> Basis<T> {
 
 /// Computes Q and R for nodes of `block` unknowns in `count` aggregates.
 pub(super) fn tentative<T: Real>(
-    at: &Thresholds,
     modes: Held<'_>,
     block: usize,
     aggregates: &[u32],
     count: usize,
 ) -> Basis<T> {
     let k = modes.vectors;
-    let (starts, members) = members(aggregates, count);
+    let of = aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize));
+    let (starts, members) = by_bucket(count, of); // the nodes of each aggregate, in order
     let mut places = vec![u32::MAX; aggregates.len()];
     members.iter().enumerate().for_each(|(m, &i)| places[i as usize] = m as u32);
     let mut q = vec![T::zero(); members.len() * block * k];
     let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
     let pieces =
         (BlockRows::new(&starts, block * k, &mut q), Groups(&mut r[..], k * k), Groups(&mut live[..], k));
-    let spanned = at.spanned.max(at.noise * T::EPSILON.as_f64());
+    let spanned = SPANNED.max(NOISE * T::EPSILON.as_f64());
     let leaf = |(rows, r, live): (BlockRows<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
         let mut local = Vec::new();
         let mut outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
@@ -145,9 +152,4 @@ fn factor<T: Real>(
 
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
-}
-
-/// Returns the nodes of each aggregate, in order: start offsets and the list.
-fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
-    by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
 }

@@ -23,6 +23,8 @@ fn rows_are_those_of_the_formulas() {
     assert_eq!(row(&c, 7), (vec![0, 1, 2, 3], expected, 0.0));
     c.equation(&[(2, &[1.0, 0.0, 0.0]), (2, &[1.0, 1.0, 0.0])], 7.0).unwrap();
     assert_eq!(row(&c, 8), (vec![2], vec![2.0, 1.0, 0.0], 7.0));
+    c.equation(&[(1, &[1.0, 1.0, 0.0]), (2, &[1.0, 2.0, 0.0]), (2, &[3.0, -1.0, 0.0])], 6.0).unwrap();
+    assert_eq!(row(&c, 9), (vec![1, 2], vec![1.0, 1.0, 0.0, 4.0, 1.0, 0.0], 6.0));
     c.clear();
     assert!(c.is_empty() && c.plane(0, &[1.0, 0.0, 0.0], 0.0).is_ok() && c.nodes_of(0) == [0]);
 }

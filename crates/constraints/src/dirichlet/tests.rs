@@ -49,6 +49,8 @@ fn the_solution_is_kept() {
         let free = small.restrict(&x);
         assert!(close(&product(&small.matrix, &free), &small.rhs));
         assert_eq!(small.recover(&free), x);
+        let unknowns: Vec<u32> = (0..n * b).filter(|&i| !given.is_fixed(i)).map(|i| i as u32).collect();
+        assert_eq!(small.free(), unknowns);
     }
 }
 

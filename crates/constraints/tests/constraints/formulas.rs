@@ -27,20 +27,6 @@ fn rows_of_a_sparse_matrix_name_the_nodes_of_their_nonzeros() {
     }
 }
 
-/// Node 2 occurs twice in constraint 1: its coefficients are 1 + 3 and 2 − 1.
-#[test]
-fn a_node_named_twice_adds_up() {
-    let mut constraints = Constraints::new(4, 2).unwrap();
-    constraints.equation(&[(3, &[0.0, 1.0])], 5.0).unwrap();
-    constraints.equation(&[(1, &[1.0, 1.0]), (2, &[1.0, 2.0]), (2, &[3.0, -1.0])], 6.0).unwrap();
-    assert_eq!((constraints.nodes_of(0), constraints.nodes_of(1)), (&[3][..], &[1, 2][..]));
-    let mut x = vec![0.0_f64; 8];
-    Projector::new(&constraints, 8).unwrap().complete(&mut x);
-    assert!((x[7] - 5.0).abs() < 1e-12, "{x:?}");
-    assert!((x[2] + x[3] + 4.0 * x[4] + x[5] - 6.0).abs() < 1e-12, "{x:?}");
-    assert_eq!((&x[..2], x[6]), (&[0.0, 0.0][..], 0.0));
-}
-
 /// The implied value is the combination of the other values that gives the row scaled to unit length.
 #[test]
 fn a_contradiction_says_what_the_others_leave() {

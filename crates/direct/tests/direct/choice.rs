@@ -4,29 +4,7 @@ use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Engine, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use super::common::{build, direct, small};
-
-/// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
-fn laplace(n: u32, shift: f64) -> Bsr<f64> {
-    let mut entries = Vec::new();
-    for at in 0..n * n {
-        entries.push((at, at, 4.0 + shift));
-        for (next, inside) in [(at + 1, (at + 1) % n > 0), (at + n, at + n < n * n)] {
-            if inside {
-                entries.extend([(at, next, -1.0), (next, at, -1.0)]);
-            }
-        }
-    }
-    assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap()
-}
-
-/// ‖b − A x‖ / ‖b‖.
-fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
-    let mut r = vec![0.0; b.len()];
-    a.residual(&b.to_vec(), &x.to_vec(), &mut r);
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    norm(&r) / norm(b)
-}
+use super::common::{build, direct, grid, residual, small};
 
 /// Nearly singular columns with bad scaling, beside a unit matrix with which faer factors: the pivots of Cholesky stay
 /// positive although its factor is useless, while LDLᵀ chooses other pivots.
@@ -120,7 +98,7 @@ fn an_update_may_lose_symmetry() {
 /// An analysis, factored with the same or with other values, gives the same bits as a build.
 #[test]
 fn an_analysis_becomes_the_factor() {
-    let (a, stiffer) = (laplace(20, 0.0), laplace(20, 0.3));
+    let (a, stiffer) = (grid(20, 0.0), grid(20, 0.3));
     let rhs: Vec<f64> = (0..400).map(|i| f64::from(i).sin()).collect();
     for method in [Method::Auto, Method::Cholesky, Method::Ldlt, Method::Lu] {
         let parameters = direct(method);
@@ -143,11 +121,11 @@ fn an_analysis_becomes_the_factor() {
     let mut factor = analyse(&a).factor(&skew).unwrap();
     assert_eq!(factor.method(), Method::Lu);
     reproduces(&mut factor, &skew);
-    let indefinite = laplace(20, -2.9);
+    let indefinite = grid(20, -2.9);
     let mut factor = analyse(&a).factor(&indefinite).unwrap();
     assert_eq!(factor.method(), Method::Ldlt);
     reproduces(&mut factor, &indefinite);
-    assert_eq!(analyse(&a).factor(&laplace(21, 0.0)).err(), Some(DirectError::Pattern));
+    assert_eq!(analyse(&a).factor(&grid(21, 0.0)).err(), Some(DirectError::Pattern));
     skew.values_mut()[2] = f64::NAN;
     assert!(matches!(analyse(&a).factor(&skew), Err(DirectError::NotFinite { .. })));
 }

@@ -1,7 +1,8 @@
-//! Shared parts of the tests of factors: small matrices, paths, and a build by one method.
+//! Shared parts of the tests of factors: small matrices, paths and grids, residuals, and a build by one method.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+use coarsen_core::LinearOperator;
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 
@@ -29,6 +30,28 @@ pub(crate) fn unconstrained(n: u32) -> Bsr<f64> {
     let entries: Vec<_> =
         (1..n).flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]).collect();
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+/// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
+pub(crate) fn grid(n: u32, shift: f64) -> Bsr<f64> {
+    let mut entries = Vec::new();
+    for at in 0..n * n {
+        entries.push((at, at, 4.0 + shift));
+        for (next, inside) in [(at + 1, (at + 1) % n > 0), (at + n, at + n < n * n)] {
+            if inside {
+                entries.extend([(at, next, -1.0), (next, at, -1.0)]);
+            }
+        }
+    }
+    assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap()
+}
+
+/// ‖b − A x‖ / ‖b‖.
+pub(crate) fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let mut r = vec![0.0; b.len()];
+    a.residual(&b.to_vec(), &x.to_vec(), &mut r);
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&r) / norm(b)
 }
 
 pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::common::{build, direct, small, unconstrained};
+use super::common::{build, direct, residual, small, unconstrained};
 
 const SEED: u64 = 5;
 
@@ -19,16 +19,8 @@ fn kept(a: &Bsr<f64>) -> Result<Factor, DirectError> {
     Direct { accept: f64::INFINITY, ..direct(Method::Auto) }.factor(a)
 }
 
-/// ‖b − A x‖ / ‖b‖.
-fn residual(a: &Bsr<f64>, b: &Vec<f64>, x: &Vec<f64>) -> f64 {
-    let mut r = vec![0.0; b.len()];
-    a.residual(b, x, &mut r);
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    norm(&r) / norm(b)
-}
-
 /// Solves for b, and checks the reported residual.
-fn solve(factor: &mut Factor, a: &Bsr<f64>, b: &Vec<f64>) -> Solved {
+fn solve(factor: &mut Factor, a: &Bsr<f64>, b: &[f64]) -> Solved {
     let mut x = vec![0.0; b.len()];
     let solved = factor.solve(b, &mut x).unwrap();
     assert_eq!(solved.relative_residual, residual(a, b, &x));

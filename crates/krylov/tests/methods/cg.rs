@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::common::{Dense, Scaling, distance, random, spread};
+use crate::common::{Dense, Scaling, distance, random, residual, spread};
 use coarsen_core::{
     Error, History, Identity, Iteration, LinearOperator, Outcome, Preconditioner, PreconditionerKind, Real,
     Report, Stop,
@@ -11,15 +11,6 @@ use coarsen_krylov::{Cg, FlexibleCg, Krylov, SingleReductionCg};
 
 fn cg(stop: Stop<f64>, a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>) -> Report<f64> {
     Cg::new(stop).solve(a, &mut Identity, &b.to_vec(), x).unwrap()
-}
-
-/// ‖b − A x‖ / ‖b‖ by plain loops.
-fn residual(a: &Dense<f64>, b: &[f64], x: &[f64]) -> f64 {
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let mut y = vec![0.0; b.len()];
-    a.apply(&x.to_vec(), &mut y);
-    y.iter_mut().zip(b).for_each(|(y, b)| *y = b - *y);
-    norm(&y) / norm(b)
 }
 
 #[test]

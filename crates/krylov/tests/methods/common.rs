@@ -1,7 +1,9 @@
 //! Small dense systems, and a simple solver for comparison.
 
 use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real, SplitMix64, Stop, Vector};
-use coarsen_krylov::{Gmres, Richardson};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, Richardson, SingleReductionCg,
+};
 
 /// A dense matrix by rows.
 #[derive(Clone)]
@@ -69,6 +71,15 @@ impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
     }
 }
 
+/// Second differences without boundary conditions. The null space consists of the constant vectors.
+pub(crate) fn neumann(n: usize) -> Dense<f64> {
+    Dense::from_fn(n, |i, j| match i.abs_diff(j) {
+        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
+        1 => -1.0,
+        _ => 0.0,
+    })
+}
+
 /// M⁻¹ as a diagonal matrix, declared as any kind.
 pub(crate) struct Scaling<V> {
     pub(crate) d: V,
@@ -104,6 +115,32 @@ pub(crate) fn spread(n: usize, low: f64, high: f64) -> Vec<f64> {
 pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
     let size = y.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
     x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.as_f64() - y).abs())) / size
+}
+
+pub(crate) type Method<T> = Box<dyn Krylov<Vec<T>>>;
+
+/// Every method, with its name; Richardson iteration uses the given ω.
+pub(crate) fn methods<T: Real>(stop: Stop<T>, omega: f64) -> Vec<(&'static str, Method<T>)> {
+    vec![
+        ("Cg", Box::new(Cg::new(stop))),
+        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
+        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
+        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
+        ("Minres", Box::new(Minres::new(stop))),
+        ("Gmres", Box::new(Gmres::new(stop))),
+        ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
+        ("BiCgStab", Box::new(BiCgStab::new(stop))),
+        ("Richardson", Box::new(richardson(stop, omega))),
+    ]
+}
+
+/// ‖b − A x‖ / ‖b‖ by plain loops, in f64.
+pub(crate) fn residual<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
+    let n = b.len();
+    let r =
+        |i: usize| b[i].as_f64() - (0..n).map(|j| a.entries[i * n + j].as_f64() * x[j].as_f64()).sum::<f64>();
+    let norm = (0..n).map(|i| r(i).powi(2)).sum::<f64>().sqrt();
+    norm / b.iter().map(|b| b.as_f64().powi(2)).sum::<f64>().sqrt()
 }
 
 /// GMRES with the given fields.

@@ -10,36 +10,16 @@ use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
 };
 
-use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
-
-type Method<T> = Box<dyn Krylov<Vec<T>>>;
+use crate::common::{self, Dense, Method, Scaling, distance, random, residual, richardson, spread};
 
 fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
-    vec![
-        ("Cg", Box::new(Cg::new(stop))),
-        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
-        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
-        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
-        ("Minres", Box::new(Minres::new(stop))),
-        ("Gmres", Box::new(Gmres::new(stop))),
-        ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
-        ("BiCgStab", Box::new(BiCgStab::new(stop))),
-        ("Richardson", Box::new(richardson(stop, 0.15))),
-    ]
+    common::methods(stop, 0.15)
 }
 
 /// A system with eigenvalues between 1 and 10, for which every method converges.
 fn easy<T: Real>(n: usize) -> (Dense<T>, Vec<T>) {
     let b = random(n, 77).iter().map(|&v| T::from_f64(v)).collect();
     (Dense::with_spectrum(&spread(n, 1.0, 10.0), 5), b)
-}
-
-fn residual<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
-    let n = b.len();
-    let r =
-        |i: usize| b[i].as_f64() - (0..n).map(|j| a.entries[i * n + j].as_f64() * x[j].as_f64()).sum::<f64>();
-    let norm = (0..n).map(|i| r(i).powi(2)).sum::<f64>().sqrt();
-    norm / b.iter().map(|b| b.as_f64().powi(2)).sum::<f64>().sqrt()
 }
 
 #[test]

@@ -3,16 +3,7 @@
 use coarsen_core::{Error, Identity, Iteration, LinearOperator, Outcome, PreconditionerKind, Stop};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, NullSpaceError, Projected};
 
-use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
-
-/// Second differences without boundary conditions. The null space consists of the constant vectors.
-fn neumann(n: usize) -> Dense<f64> {
-    Dense::from_fn(n, |i, j| match i.abs_diff(j) {
-        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
-        1 => -1.0,
-        _ => 0.0,
-    })
-}
+use crate::common::{Dense, Scaling, distance, gmres, neumann, random, richardson, spread};
 
 fn methods(stop: Stop<f64>) -> Vec<Box<dyn Krylov<Vec<f64>>>> {
     vec![

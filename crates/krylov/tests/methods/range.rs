@@ -1,29 +1,15 @@
 //! Solves over the whole exponent range of A and b.
 
 use coarsen_core::{Error, Identity, Outcome, Preconditioner, PreconditionerKind, Real, Stop};
-use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
-};
+use coarsen_krylov::{BiCgStab, Cg, Gmres, Krylov, NullSpace, Projected};
 
-use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
+use crate::common::{self, Dense, Method, Scaling, distance, neumann, random, richardson, spread};
 
 const N: usize = 12;
 
-type Method<T> = Box<dyn Krylov<Vec<T>>>;
-
 /// Every method, for a matrix with eigenvalues between `size` and 10 `size`.
 fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> {
-    vec![
-        ("Cg", Box::new(Cg::new(stop))),
-        ("SingleReductionCg", Box::new(SingleReductionCg::new(stop))),
-        ("PipelinedCg", Box::new(PipelinedCg::new(stop))),
-        ("FlexibleCg", Box::new(FlexibleCg::new(stop))),
-        ("Minres", Box::new(Minres::new(stop))),
-        ("Gmres", Box::new(Gmres::new(stop))),
-        ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
-        ("BiCgStab", Box::new(BiCgStab::new(stop))),
-        ("Richardson", Box::new(richardson(stop, (0.15 / size).min(T::max_value().as_f64())))),
-    ]
+    common::methods(stop, (0.15 / size).min(T::max_value().as_f64()))
 }
 
 /// The largest power of two up to the largest entry, and the entries divided by it.
@@ -104,11 +90,7 @@ fn any_scale_is_solved_in_f32() {
 
 /// Singular systems: second differences without boundary conditions, with right-hand sides in the range of A.
 fn check_singular<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
-    let chain = Dense::<f64>::from_fn(N, |i, j| match i.abs_diff(j) {
-        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < N)),
-        1 => -1.0,
-        _ => 0.0,
-    });
+    let chain = neumann(N);
     let mut b: Vec<f64> = random(N, 3);
     let mean = b.iter().sum::<f64>() / N as f64;
     b.iter_mut().for_each(|b| *b -= mean);

@@ -3,7 +3,7 @@
 use coarsen_core::{History, Identity, Outcome, PreconditionerKind, Real, Stop, from_fn};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 
-use crate::common::{Dense, Scaling, gmres, random, spread};
+use crate::common::{Dense, Scaling, gmres, neumann, random, spread};
 
 #[test]
 fn singular_systems_without_their_null_space() {
@@ -47,11 +47,7 @@ fn gmres_tells_what_a_breakdown_leaves() {
 #[test]
 fn minres_ends_at_a_least_squares_solution() {
     for n in [2, 3, 10, 40, 101, 150] {
-        let a = Dense::<f64>::from_fn(n, |i, j| match i.abs_diff(j) {
-            0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
-            1 => -1.0,
-            _ => 0.0,
-        });
+        let a = neumann(n);
         for size in [1e-200_f64, 1.0, 1e200] {
             let mut b = vec![0.0; n];
             b[0] = size;
@@ -153,11 +149,7 @@ fn minres_does_not_call_ill_conditioned_systems_singular() {
 #[test]
 fn singular_laplacians_are_named() {
     let n = 24;
-    let a = Dense::<f64>::from_fn(n, |i, j| match i.abs_diff(j) {
-        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
-        1 => -1.0,
-        _ => 0.0,
-    });
+    let a = neumann(n);
     for seed in 0..5 {
         let b: Vec<f64> = random(n, seed).iter().map(|b| b + 0.3).collect();
         let methods: [Box<dyn Krylov<Vec<f64>>>; 7] = [
@@ -185,11 +177,7 @@ fn singular_laplacians_are_named() {
 #[test]
 fn round_off_is_not_inconsistent() {
     let n = 24;
-    let a = Dense::<f64>::from_fn(n, |i, j| match i.abs_diff(j) {
-        0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < n)),
-        1 => -1.0,
-        _ => 0.0,
-    });
+    let a = neumann(n);
     for seed in 0..8 {
         let mut b = random(n, seed);
         let mean = b.iter().sum::<f64>() / n as f64;

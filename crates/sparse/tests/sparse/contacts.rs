@@ -1,6 +1,5 @@
 //! Sets of contacts, and their stencils.
 
-use coarsen_core::parallel;
 use coarsen_sparse::{Contacts, SparseError, Stencil};
 
 /// The node that a contact names twice: a set refuses this contact.
@@ -111,10 +110,7 @@ fn threads_do_not_change_bits() {
         b.replace(&places, &stiffness).unwrap();
         [a, b].map(|set| (set.places().to_vec(), set.values().to_vec()))
     };
-    let one = parallel::threads(1, run).unwrap();
-    for n in [2, 7] {
-        assert_eq!(one, parallel::threads(n, run).unwrap());
-    }
+    crate::same_bits(run);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Assembly from elements.
 
-use coarsen_core::parallel;
 use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Bsr, SparseError};
 
@@ -40,10 +39,7 @@ fn threads_do_not_change_bits() {
         plan.fill(&stream, &mut a).unwrap();
         a
     };
-    let one = parallel::threads(1, run).unwrap();
-    for n in [2, 7] {
-        assert_eq!(one, parallel::threads(n, run).unwrap());
-    }
+    crate::same_bits(run);
 }
 
 #[test]

@@ -10,7 +10,6 @@ mod buckets;
 mod classes;
 mod contacts;
 mod elements;
-mod formulas;
 mod galerkin;
 mod graph;
 mod matrices;
@@ -36,3 +35,9 @@ mod small;
 
 // The files of `src` name this crate as they name the library.
 use coarsen_sparse::*;
+
+/// Fails unless `run` has the same result with 1, 2 and 7 threads.
+fn same_bits<R: PartialEq + Send>(run: impl Fn() -> R + Sync) {
+    let [one, two, seven] = [1, 2, 7].map(|n| coarsen_core::parallel::threads(n, &run).unwrap());
+    assert!(one == two && one == seven);
+}

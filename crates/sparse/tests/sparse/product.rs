@@ -1,6 +1,5 @@
 //! Products A B, and the accumulator of their rows.
 
-use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, SparseError, assembly, multiply};
 
 use crate::random;
@@ -50,10 +49,7 @@ fn the_identity_changes_nothing() {
 fn threads_do_not_change_bits() {
     let (a, b) = (random::matrix(3000, 3000, (3, 3), 6, 3), random::matrix(3000, 900, (3, 6), 2, 4));
     let run = || multiply(&a, &b).unwrap();
-    let one = parallel::threads(1, run).unwrap();
-    for n in [2, 7] {
-        assert_eq!(one, parallel::threads(n, run).unwrap());
-    }
+    crate::same_bits(run);
 }
 
 #[test]

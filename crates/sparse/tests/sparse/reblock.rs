@@ -93,3 +93,19 @@ fn nodes_of_a_grid_are_found() {
     }
     assert_eq!(detect_block_size(&Pattern::new(6, vec![0; 7], vec![]).unwrap()), 1);
 }
+
+/// The sample of a large pattern includes the last rows.
+#[test]
+fn nodes_are_found_behind_a_head_of_scalars() {
+    let n = 18_000_usize;
+    let mut offsets = vec![0];
+    let mut columns: Vec<u32> = Vec::new();
+    for i in 0..n {
+        match i < 500 {
+            true => columns.push(i as u32),
+            false => columns.extend((i / 3 * 3..i / 3 * 3 + 3).map(|j| j as u32)),
+        }
+        offsets.push(columns.len());
+    }
+    assert_eq!(detect_block_size(&Pattern::new(n, offsets, columns).unwrap()), 3);
+}

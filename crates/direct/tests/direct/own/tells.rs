@@ -4,21 +4,7 @@ use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Inertia, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use super::common::{build, direct, small, unconstrained};
-
-/// −Δ on an n x n grid.
-fn grid(n: u32) -> Bsr<f64> {
-    let mut entries = Vec::new();
-    for at in 0..n * n {
-        entries.push((at, at, 4.0));
-        for (next, inside) in [(at + 1, (at + 1) % n > 0), (at + n, at + n < n * n)] {
-            if inside {
-                entries.extend([(at, next, -1.0), (next, at, -1.0)]);
-            }
-        }
-    }
-    assembly::from_triplets((n * n) as usize, (n * n) as usize, &entries).unwrap()
-}
+use super::common::{build, direct, grid, small, unconstrained};
 
 #[test]
 fn stats_count_the_entries_of_the_factor() {
@@ -39,7 +25,7 @@ fn stats_count_the_entries_of_the_factor() {
 #[test]
 fn fill_of_grids_grows_slowly() {
     for n in [20, 40, 80] {
-        let entries = direct(Method::Cholesky).estimate(&grid(n)).unwrap().1.nnz as f64;
+        let entries = direct(Method::Cholesky).estimate(&grid(n, 0.0)).unwrap().1.nnz as f64;
         let bound = 7.75 * f64::from(n * n) * f64::from(n).log2();
         assert!(entries < 0.5 * bound, "{n}: {entries} of {bound}");
     }
