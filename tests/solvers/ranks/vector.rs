@@ -12,7 +12,7 @@ use super::world::World;
 
 /// The number of entries per leaf of reductions. Shares are divided between leaves, and between the nodes of
 /// blocks of 1, 2, 3, 5, 6 and 12.
-const LEAF: usize = 60;
+pub(super) const LEAF: usize = 60;
 
 /// One rank: its number, and the division of vectors among ranks.
 #[derive(Clone)]
@@ -55,17 +55,30 @@ impl Share {
         assert!(others.iter().all(|other| self.same_layout(other)), "vectors of other layouts");
     }
 
-    /// Σ xᵢyᵢ and Σ |xᵢyᵢ|, over the leaves of all ranks in order.
-    fn sums(&self, y: &Self) -> [f64; 2] {
-        self.assert_fits(&[y]);
+    /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of several pairs in one reduction, over the leaves of all ranks in order.
+    fn sums(&self, pairs: &[(&Self, &Self)]) -> Vec<[f64; 2]> {
+        pairs.iter().for_each(|(x, y)| self.assert_fits(&[x, y]));
         let first = self.on.range(self.n).start;
-        let mut own = vec![[0.0; 2]; leaves_of(first, self.own.len(), LEAF).len()];
-        let sum = |(x, y): (&[f64], &[f64])| products(x, y);
-        leaves((&self.own[..], &y.own[..]), first, LEAF, false, &sum, &mut own[..]);
-        let all = self.on.world.gather(self.on.rank, "a sum", own.as_flattened().to_vec());
-        let all: Vec<[f64; 2]> = all.iter().flat_map(|rank| rank.as_chunks::<2>().0).copied().collect();
+        let count = leaves_of(first, self.own.len(), LEAF).len();
+        let mut own = vec![[0.0; 2]; pairs.len() * count];
+        for (k, (x, y)) in pairs.iter().enumerate() {
+            let share = (&x.own[..], &y.own[..]);
+            let sum = |(x, y): (&[f64], &[f64])| products(x, y);
+            leaves(share, first, LEAF, false, &sum, &mut own[k * count..(k + 1) * count]);
+        }
+        let all = self.on.world.reduce(self.on.rank, own.as_flattened().to_vec());
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-        combine(&all, &add).unwrap_or_default()
+        let of_pair = |k: usize| {
+            let leaves: Vec<[f64; 2]> = all
+                .iter()
+                .flat_map(|rank| {
+                    let (leaves, count) = (rank.as_chunks().0, rank.len() / 2 / pairs.len());
+                    leaves[k * count..(k + 1) * count].iter().copied()
+                })
+                .collect();
+            combine(&leaves, &add).unwrap_or_default()
+        };
+        (0..pairs.len()).map(of_pair).collect()
     }
 }
 
@@ -104,16 +117,32 @@ impl Vector for Share {
         self.own.hadamard(a, &d.own, &x.own, b);
     }
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [f64; N] {
-        with.map(|y| self.sums(y)[0])
+        let sums = self.sums(&with.map(|y| (self, y)));
+        std::array::from_fn(|k| sums[k][0])
+    }
+    fn dots_with(&self, with: &[Self], sums: &mut Vec<f64>) {
+        let pairs: Vec<_> = with.iter().map(|y| (self, y)).collect();
+        sums.extend(self.sums(&pairs).iter().map(|sum| sum[0]));
     }
     fn dot_magnitude(&self, y: &Self) -> Dot<f64> {
-        let [value, magnitude] = self.sums(y);
+        let [value, magnitude] = self.sums(&[(self, y)])[0];
         Dot { value, magnitude }
+    }
+    fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<f64>; N] {
+        let sums = pairs[0].0.sums(&pairs);
+        std::array::from_fn(|k| Dot { value: sums[k][0], magnitude: sums[k][1] })
     }
     fn wait_for<const N: usize>(s: [&f64; N]) -> [f64; N] {
         s.map(|s| *s)
     }
     fn sync(&self) -> Result<(), Error> {
         Ok(())
+    }
+    fn first_not_finite(&self) -> Option<usize> {
+        let first = self.on.range(self.n).start;
+        let own = self.own.first_not_finite().map(|at| (first + at) as f64);
+        let all =
+            self.on.world.gather(self.on.rank, "the first that is not finite", own.into_iter().collect());
+        all.iter().flatten().next().map(|&at| at as usize)
     }
 }

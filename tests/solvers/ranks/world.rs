@@ -1,5 +1,6 @@
 //! Ranks as threads of one process, which communicate through a shared board.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ pub(super) struct World {
     ranks: usize,
     board: Mutex<Board>,
     full: Condvar,
+    reductions: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -22,7 +24,7 @@ impl World {
     /// Runs `f` concurrently with the number of each rank and returns the results.
     pub(super) fn run<R: Send>(ranks: usize, f: impl Fn(&Arc<World>, usize) -> R + Sync) -> Vec<R> {
         let board = Board { posts: vec![None; ranks], ..Board::default() };
-        let world = World { ranks, board: Mutex::new(board), full: Condvar::new() };
+        let world = World { ranks, board: Mutex::new(board), full: Condvar::new(), reductions: 0.into() };
         let (world, f) = (&Arc::new(world), &f);
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..ranks).map(|rank| scope.spawn(move || f(world, rank))).collect();
@@ -57,5 +59,18 @@ impl World {
             .expect("no rank has failed");
         assert!(!late.timed_out(), "{operation} on rank {rank}: another rank does not post");
         board.last.clone()
+    }
+
+    /// `gather` for sums over all ranks; counts as a reduction.
+    pub(super) fn reduce(&self, rank: usize, own: Vec<f64>) -> Arc<Vec<Vec<f64>>> {
+        if rank == 0 {
+            self.reductions.fetch_add(1, Relaxed);
+        }
+        self.gather(rank, "a sum", own)
+    }
+
+    /// The number of reductions so far.
+    pub(super) fn reductions(&self) -> usize {
+        self.reductions.load(Relaxed)
     }
 }

@@ -12,7 +12,6 @@ use coarsen_sparse::assembly;
 use crate::common::{
     GENERAL, LEAF, RANKS, bits, cut, distance, dominant, layouts, methods, noise, on_ranks, solve, systems,
 };
-use crate::vectors::Counting;
 
 /// Every method takes as many iterations as on one rank, up to one, and finds the same solution; reports are
 /// equal on all ranks.
@@ -242,71 +241,6 @@ fn singular_systems_are_solved() {
     };
     let one = run(1);
     RANKS.iter().for_each(|&ranks| assert!(distance(&run(ranks), &one) < 1e-6, "{ranks} ranks"));
-}
-
-/// NaN on one rank is an error on every rank, with its global index, and another layout is an error; both leave x. A
-/// right-hand side of zeros takes no iteration.
-#[test]
-fn every_method_refuses_alike_on_every_rank() {
-    let a = dominant(true);
-    let mut bad = noise(123, 2);
-    bad[122] = f64::NAN;
-    for layout in layouts(41, 3, 3) {
-        on_ranks(3, |comm| {
-            let on = Partition::new(comm.clone(), layout.clone()).unwrap();
-            let other = Partition::new(comm, Layout::new(vec![0, 1, 2, 41], 3).unwrap()).unwrap();
-            let a = cut(&a, &on, Spmv::default());
-            for (name, mut method) in methods::<DistVector<ThreadComm>>(Stop::default()) {
-                let (mut x, bad) = (on.part_of(&noise(123, 1)).unwrap(), on.part_of(&bad).unwrap());
-                let refused = method.solve(&a, &mut Identity, &bad, &mut x);
-                assert_eq!(refused, Err(Error::NotFinite { what: "b", index: 122 }), "{name}");
-                let b = on.part_of(&noise(123, 2)).unwrap();
-                let mut elsewhere = other.part_of(&noise(123, 1)).unwrap();
-                let refused = method.solve(&a, &mut Identity, &b, &mut elsewhere);
-                assert_eq!(refused, Err(Error::Layout { what: "x" }), "{name}");
-                assert_eq!(x.gathered().unwrap(), noise(123, 1), "{name}");
-                let report = method.solve(&a, &mut Identity, &b.like().unwrap(), &mut x);
-                assert_eq!(report.unwrap().iterations, 0, "{name}");
-                assert_eq!(x.gathered().unwrap(), [0.0; 123], "{name}");
-            }
-        });
-    }
-}
-
-/// The number of reductions per iteration does not grow with the Krylov space. A null space takes one reduction for all its
-/// vectors.
-#[test]
-fn sums_over_many_vectors_are_one_reduction() {
-    let a = dominant(true);
-    on_ranks(2, |comm| {
-        let comm = Counting(comm, Default::default());
-        let on = Partition::new(comm.clone(), Layout::even(41, 3, 2).unwrap()).unwrap();
-        let a = cut(&a, &on, Spmv::default());
-        let vectors: Vec<_> = (100..106).map(|seed| on.part_of(&noise(123, seed)).unwrap()).collect();
-        let (space, b) = (NullSpace::new(vectors).unwrap(), on.part_of(&noise(123, 2)).unwrap());
-        let mut x = b.like().unwrap();
-        x.copy(&b);
-        let before = comm.1.get();
-        space.project(&mut x);
-        assert_eq!(comm.1.get() - before, 1);
-        let counted = |k: usize, max_iterations: usize| {
-            let stop = Stop { max_iterations, ..Stop::relative(1e-300) };
-            let (mut method, mut x) =
-                (methods::<DistVector<Counting>>(stop).swap_remove(k).1, b.like().unwrap());
-            let before = comm.1.get();
-            let _ = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
-            comm.1.get() - before
-        };
-        for (k, (name, _)) in methods::<DistVector<Counting>>(Stop::default()).into_iter().enumerate() {
-            let an_iteration = (counted(k, 12) - counted(k, 4)) as f64 / 8.0;
-            let allowed = match name {
-                "SingleReductionCg" | "PipelinedCg" => 1.0,
-                "Gmres" | "Gmres, flexible" => 5.0,
-                _ => 4.0,
-            };
-            assert!(an_iteration <= allowed, "{name}: {an_iteration} reductions an iteration");
-        }
-    });
 }
 
 /// A rank that drops out during a solve: an error that names it, on every other rank, for every method.
