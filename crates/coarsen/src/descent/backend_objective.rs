@@ -60,7 +60,6 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
         Self::new(objective, x, CachedPreconditioner::constant(Box::new(Identity)), on)
     }
 
-    /// Returns the preconditioner.
     pub(super) fn into_inverse(self) -> CachedPreconditioner<B::Vector> {
         self.inverse
     }

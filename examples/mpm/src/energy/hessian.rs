@@ -34,7 +34,6 @@ pub type Block = [f64; 9];
 /// Δt² V ∂²ψ/∂F'∂F' of a particle: entry (k, l) is the block of derivatives along axes k and l.
 pub type Stiffness = [[Block; 3]; 3];
 
-/// The number of offsets.
 pub(super) const OFFSETS: usize = 125;
 /// The offset of a node to itself.
 pub(super) const CENTRE: usize = 62;
