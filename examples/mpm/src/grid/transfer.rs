@@ -166,9 +166,8 @@ pub(crate) fn fold_blocks<T: Send, R: Send>(
 /// Calls `f` with each block that has particles and its part of data of the particles, on several threads.
 pub fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usize, &mut [T]) + Sync)) {
     let some = |block, part: &mut [T]| {
-        if part.is_empty() {
-        } else {
-            f(block, part)
+        if !part.is_empty() {
+            f(block, part);
         }
     };
     fold_blocks(grid, data, &some, &|(), ()| ());
