@@ -31,6 +31,9 @@ use coarsen::{Error, F32Preconditioner, LinearOperator, MixedPrecision, Precondi
 /// With products in f32, the residual is recomputed when ‖r‖ has decreased by this factor.
 const REPLACE: f64 = 1e-2;
 
+/// What an option changes.
+type Change = Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>;
+
 /// The command-line settings.
 struct Settings {
     problems: Vec<String>,
@@ -42,7 +45,7 @@ struct Settings {
     single: bool,
     /// Computes the hierarchy in f32, and products with A in f32.
     rounded: bool,
-    change: Vec<Box<dyn Fn(&mut Multigrid<SmoothedAggregation>) + Sync>>,
+    change: Vec<Change>,
 }
 
 /// The problems that run by default.
@@ -206,84 +209,77 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
         }
         let value = arguments.next().ok_or_else(|| format!("{argument} requires a value"))?;
         let number = value.parse::<f64>();
-        match (argument.as_str(), value.as_str()) {
+        let change: Change = match (argument.as_str(), value.as_str()) {
             ("--threads", _) => {
                 settings.threads = value.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                continue;
             }
-            ("--runs", _) => settings.runs = value.parse::<std::num::NonZeroUsize>()?.get(),
+            ("--runs", _) => {
+                settings.runs = value.parse::<std::num::NonZeroUsize>()?.get();
+                continue;
+            }
             ("--smoother", "gs") => {
-                settings
-                    .change
-                    .push(Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default())));
+                Box::new(|m| m.smoothing = Smoothing::GaussSeidel(GaussSeidel::default()))
             }
             ("--smoother", "damped") => {
-                settings
-                    .change
-                    .push(Box::new(|m| m.smoothing = Smoothing::DampedJacobi(DampedJacobi::default())));
+                Box::new(|m| m.smoothing = Smoothing::DampedJacobi(DampedJacobi::default()))
             }
-            ("--smoother", "spai0") => {
-                settings.change.push(Box::new(|m| m.smoothing = Smoothing::Spai0(Spai0::default())));
-            }
+            ("--smoother", "spai0") => Box::new(|m| m.smoothing = Smoothing::Spai0(Spai0::default())),
             ("--smoother", degree) => {
                 let degree: usize = degree.parse()?;
-                settings.change.push(Box::new(move |m| {
+                Box::new(move |m| {
                     m.smoothing =
                         Smoothing::Chebyshev(Chebyshev { degree, ratio: 10.0, ..Default::default() });
-                }));
+                })
             }
             ("--ratio", _) => {
                 let ratio = number?;
-                settings.change.push(Box::new(move |m| {
+                Box::new(move |m| {
                     if let Smoothing::Chebyshev(c) = &mut m.smoothing {
                         c.ratio = ratio;
                     }
-                }));
+                })
             }
-            ("--modes", "constants") => {
-                settings.change.push(Box::new(|m| m.coarsening.modes = Modes::Constants))
-            }
+            ("--modes", "constants") => Box::new(|m| m.coarsening.modes = Modes::Constants),
             ("--rotations", _) => {
                 let nodes: usize = value.parse()?;
-                settings.change.push(Box::new(move |m| m.coarsening.rotations_from = nodes));
+                Box::new(move |m| m.coarsening.rotations_from = nodes)
             }
-            ("--spread", "1") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Neighbours)),
-            ("--spread", "2") => settings.change.push(Box::new(|m| m.coarsening.spread = Spread::Second)),
-            ("--cycle", "w") => settings.change.push(Box::new(|m| m.cycle = Cycle::W)),
+            ("--spread", "1") => Box::new(|m| m.coarsening.spread = Spread::Neighbours),
+            ("--spread", "2") => Box::new(|m| m.coarsening.spread = Spread::Second),
+            ("--cycle", "w") => Box::new(|m| m.cycle = Cycle::W),
             ("--theta", _) => {
                 let theta = number?;
-                settings
-                    .change
-                    .push(Box::new(move |m| m.coarsening.strength = Strength::SpectralRadius { theta }));
+                Box::new(move |m| m.coarsening.strength = Strength::SpectralRadius { theta })
             }
             ("--prune", _) => {
                 let prune = number?;
-                settings.change.push(Box::new(move |m| m.coarsening.prune = prune));
+                Box::new(move |m| m.coarsening.prune = prune)
             }
-            ("--filter", "no") => settings.change.push(Box::new(|m| m.coarsening.filter = false)),
+            ("--filter", "no") => Box::new(|m| m.coarsening.filter = false),
             ("--symmetric", _) => {
                 let theta = number?;
-                settings
-                    .change
-                    .push(Box::new(move |m| m.coarsening.strength = Strength::Symmetric { theta }));
+                Box::new(move |m| m.coarsening.strength = Strength::Symmetric { theta })
             }
             ("--omega", _) => {
                 let omega = number?;
-                settings.change.push(Box::new(move |m| m.coarsening.omega = omega));
+                Box::new(move |m| m.coarsening.omega = omega)
             }
             ("--lanczos", _) => {
                 let steps: usize = value.parse()?;
-                settings.change.push(Box::new(move |m| m.coarsening.lanczos_steps = steps));
+                Box::new(move |m| m.coarsening.lanczos_steps = steps)
             }
             ("--coarse-size", _) => {
                 let size: usize = value.parse()?;
-                settings.change.push(Box::new(move |m| m.coarse_size = size));
+                Box::new(move |m| m.coarse_size = size)
             }
             ("--sweeps", _) => {
                 let sweeps: usize = value.parse()?;
-                settings.change.push(Box::new(move |m| m.coarsening.kernel_sweeps = sweeps));
+                Box::new(move |m| m.coarsening.kernel_sweeps = sweeps)
             }
             _ => return Err(format!("there is no option {argument} {value}").into()),
-        }
+        };
+        settings.change.push(change);
     }
     if settings.problems.is_empty() {
         settings.problems = PROBLEMS.map(str::to_owned).to_vec();

@@ -30,7 +30,6 @@ mod roofline;
 /// The number of entries of each reference vector.
 const LARGE: usize = 16 << 20;
 
-/// The number of samples.
 const SAMPLES: usize = 10;
 
 /// The total time of the samples in seconds.

@@ -55,7 +55,6 @@ use rows::{Case, Results, Row};
 /// The result of a benchmark, which ends at the first error.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The methods.
 const METHODS: [&str; 8] =
     ["block-jacobi", "sa", "sa-f32", "tamstorf", "mas", "skinning", "cholesky", "auto"];
 

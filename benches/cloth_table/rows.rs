@@ -52,7 +52,6 @@ pub(crate) struct Row {
     pub(crate) solve: [f64; 2],
     /// The number of solves that failed; they count in no mean.
     pub(crate) failed: [usize; 2],
-    /// The number of unknowns.
     pub(crate) unknowns: usize,
 }
 

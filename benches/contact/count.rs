@@ -17,7 +17,6 @@ const METHODS: [&str; 4] = ["block-jacobi", "ic0", "tamstorf", "mas"];
 const COLOURS: [RGBColor; METHODS.len()] =
     [RGBColor(204, 121, 167), RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(170, 0, 60)];
 
-/// The number of steps.
 const STEPS: usize = 6;
 
 /// The relative residual at which solves stop, as in §8.3 of the paper.

@@ -11,7 +11,6 @@ use coarsen_problems::{Options, Sequence};
 
 use crate::{Outcome, build};
 
-/// The number of steps.
 const STEPS: usize = 20;
 
 /// The relative residual of every solve (Li et al. 2020, §3.2.2).

@@ -9,7 +9,6 @@ use coarsen_sparse::System;
 use crate::figures::TOLERANCE;
 use crate::{Outcome, until};
 
-/// The number of steps.
 const STEPS: usize = 100;
 
 /// The ages of the orders in steps.

@@ -60,12 +60,8 @@ fn main() -> ExitCode {
         Some("which") => which::run(words.get(1).map_or("skinning-which.md", String::as_str)),
         _ => Err("choose errors, growth, setups, stiffness, curves, sheets, cut, update or which".into()),
     };
-    match coarsen::parallel::threads(2, run) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(error)) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
+    match coarsen::parallel::threads(2, run).unwrap_or_else(|error| Err(error.into())) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)

@@ -34,7 +34,6 @@ pub(crate) enum ArgumentError {
          explains them"
     )]
     Unknown {
-        /// The word.
         word: String,
         /// The names of all tables.
         tables: String,
@@ -42,11 +41,9 @@ pub(crate) enum ArgumentError {
     /// A value that is not a number of its range.
     #[error("`{key}={found}`: expected a whole number of {least} or more")]
     Number {
-        /// The key.
         key: &'static str,
         /// The value.
         found: String,
-        /// The least number.
         least: usize,
     },
 }

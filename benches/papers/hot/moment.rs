@@ -31,7 +31,6 @@ impl<'a> Step<'a> {
         Self { given, obstacles, time: state.time }
     }
 
-    /// The objective.
     pub(crate) fn objective(&self) -> Outcome<Increment<'a>> {
         Ok(Increment::new(self.given)?)
     }

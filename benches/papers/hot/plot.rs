@@ -18,7 +18,6 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(0, 158, 115),
 ];
 
-/// A curve.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     pub(crate) name: &'static str,
@@ -32,7 +31,6 @@ pub(crate) struct Axis {
     pub(crate) log: bool,
 }
 
-/// A panel.
 pub(crate) struct Panel {
     pub(crate) x: Axis,
     /// The name of the ordinate.

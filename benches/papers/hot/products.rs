@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use coarsen::optimize::{DescentError, Linearize};
+use coarsen::optimize::{DescentError, Linear, Linearize};
 use coarsen::prelude::*;
 use coarsen::sparse::{Pattern, SparseError};
 use coarsen::{Dot, LinearOperator, parallel};
@@ -221,10 +221,7 @@ impl Objective<Vec<f64>> for Products<'_, '_> {
 }
 
 impl Linearize<Vec<f64>> for Products<'_, '_> {
-    fn linearize(
-        &mut self,
-        z: &Vec<f64>,
-    ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
+    fn linearize(&mut self, z: &Vec<f64>) -> Result<Linear<'_, Vec<f64>>, DescentError> {
         self.assemble(z);
         let inverse = match self.inverse.take() {
             Some(inverse) => inverse,
@@ -233,10 +230,7 @@ impl Linearize<Vec<f64>> for Products<'_, '_> {
         Ok((&self.hessian, self.inverse.insert(inverse)))
     }
 
-    fn relinearize(
-        &mut self,
-        z: &Vec<f64>,
-    ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
+    fn relinearize(&mut self, z: &Vec<f64>) -> Result<Linear<'_, Vec<f64>>, DescentError> {
         self.assemble(z);
         let inverse = match self.inverse.take() {
             Some(mut inverse) => {

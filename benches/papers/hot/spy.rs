@@ -13,7 +13,6 @@ use crate::moment::Moment;
 use crate::quadrature::Rediscretised;
 use crate::{Asked, Outcome};
 
-/// The scene.
 const SCENE: &str = "armacat:1e9";
 
 /// The number of levels, as in the figure.

@@ -28,7 +28,6 @@ pub(crate) struct Stage {
     pub(crate) state: State,
 }
 
-/// The options of a driver.
 pub(crate) fn options(driver: Driver) -> Outcome<Method> {
     let (tolerance, iterations, backend) = (1e-7, 1000, "cpu".parse()?);
     Ok(Method { solver: Solver::Driver(driver), tolerance, iterations, inner: None, checkpoint: 1, backend })

@@ -318,7 +318,7 @@ fn has_prescribed(a: &Bsr<f64>) -> bool {
 }
 
 /// A copy of a system.
-fn owned(system: System<'_, f64>) -> OwnedSystem<f64> {
+pub(crate) fn owned(system: System<'_, f64>) -> OwnedSystem<f64> {
     OwnedSystem {
         matrix: system.matrix.clone(),
         contact: system.contact.cloned(),

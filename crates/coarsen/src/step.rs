@@ -9,6 +9,7 @@ use coarsen_core::{Cancel, Identity, Monitor, Report};
 use coarsen_krylov::Krylov;
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
+use crate::solver::owned;
 use crate::{Action, AnyError, RebuildPolicy};
 
 /// A preconditioner on the host.
@@ -105,12 +106,8 @@ impl Step {
         system.check()?;
         let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
         let none = Contacts::new(nodes, b)?;
-        let owned = OwnedSystem {
-            matrix: system.matrix.clone(),
-            contact: Some(system.contact.cloned().unwrap_or_else(|| none.clone())),
-            positions: system.positions.map(<[_]>::to_vec).unwrap_or_default(),
-            near_kernel: system.near_kernel.cloned(),
-        };
+        let mut owned = owned(system);
+        owned.contact.get_or_insert_with(|| none.clone());
         Ok(Self {
             system: owned,
             constraints: Constraints::new(nodes, b)?,

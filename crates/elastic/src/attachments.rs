@@ -7,6 +7,7 @@ use std::sync::Arc;
 use coarsen_sparse::Pattern;
 
 use crate::BodyError;
+use crate::error::positive;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential};
 
@@ -58,10 +59,7 @@ impl Attachments {
             let (index, nodes) = (self.pins.len(), self.pattern.rows());
             return Err(BodyError::Node { what: "attachment", index, node, nodes });
         }
-        if !(stiffness.is_finite() && stiffness > 0.0) {
-            let range = "positive and finite";
-            return Err(BodyError::Value { what: "the stiffness of an attachment", found: stiffness, range });
-        }
+        positive("the stiffness of an attachment", stiffness)?;
         if let Some(&found) = point.iter().find(|v| !v.is_finite()) {
             let what = "a coordinate of the point of an attachment";
             return Err(BodyError::Value { what, found, range: "finite" });

@@ -29,6 +29,7 @@
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::elements::{Element, Elements, Stiffness};
+use crate::error::positive;
 use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
@@ -78,10 +79,7 @@ impl Hinge {
 
     /// Checks that a bending stiffness is positive.
     pub(crate) fn check_stiffness(k: f64) -> Result<f64, BodyError> {
-        if k.is_finite() && k > 0.0 {
-            return Ok(k);
-        }
-        Err(BodyError::Value { what: "the bending stiffness", found: k, range: "positive and finite" })
+        positive("the bending stiffness", k)
     }
 
     fn new(corners: [u32; 4], [x0, x1, x2, x3]: [[f64; 3]; 4], k: f64) -> Option<Self> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::positive;
 use crate::{Barrier, BodyError, Penalty};
 
 /// An energy φ of the distance to an obstacle in m, positive outside.
@@ -47,15 +48,11 @@ impl ContactPotential {
     /// # Errors
     /// [`BodyError::Value`] for the first one that is not positive and finite.
     pub fn check(&self) -> Result<(), BodyError> {
-        let positive = |what, found: f64| match found.is_finite() && found > 0.0 {
-            true => Ok(()),
-            false => Err(BodyError::Value { what, found, range: "positive and finite" }),
-        };
         match self {
-            Self::Penalty(penalty) => positive("the stiffness of a penalty", penalty.stiffness),
+            Self::Penalty(penalty) => positive("the stiffness of a penalty", penalty.stiffness).map(drop),
             Self::Barrier(barrier) => {
                 positive("the stiffness of a barrier", barrier.stiffness)?;
-                positive("the reach of a barrier", barrier.reach)
+                positive("the reach of a barrier", barrier.reach).map(drop)
             }
             Self::Other { .. } => Ok(()),
         }

@@ -20,6 +20,7 @@ use coarsen_mesh::vector::{cross, dot};
 use crate::BodyError;
 use crate::density::Lame;
 use crate::elements::{Element, Elements, Stiffness, add_outer};
+use crate::error::positive;
 use crate::loops::Loops;
 use crate::membrane::{Triangle, cloth};
 use crate::potential::{Curvature, Energy};
@@ -51,12 +52,8 @@ pub struct Rotated {
 }
 
 cloth!(Rotated, Lame, |law, triangles| {
-    let range = "positive and finite";
-    for (what, found) in [("μ of a membrane", law.mu), ("μ + λ of a membrane", law.mu + law.lambda)] {
-        if !(found.is_finite() && found > 0.0) {
-            return Err(BodyError::Value { what, found, range });
-        }
-    }
+    positive("μ of a membrane", law.mu)?;
+    positive("μ + λ of a membrane", law.mu + law.lambda)?;
     Ok(Rotated { law, triangles })
 });
 

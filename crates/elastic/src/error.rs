@@ -147,3 +147,11 @@ pub enum BodyError {
 }
 
 coarsen_core::debug_as_display!(BodyError);
+
+/// Returns a number, or an error if it is not positive and finite.
+pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, BodyError> {
+    match found.is_finite() && found > 0.0 {
+        true => Ok(found),
+        false => Err(BodyError::Value { what, found, range: "positive and finite" }),
+    }
+}

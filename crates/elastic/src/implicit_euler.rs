@@ -11,6 +11,7 @@ use coarsen_core::{Dot, Objective, parallel};
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, SparseError, SystemAt};
 
 use crate::BodyError;
+use crate::error::positive;
 use crate::potential::{ContactHessian, Curvature, Energy, Potential};
 
 /// The objective (2) of one time step, or the potential E without inertia.
@@ -50,9 +51,7 @@ impl<P: Potential> ImplicitEuler<P> {
             return Err(BodyError::Length { what: "masses", expected, found });
         }
         let good = |v: f64| v.is_finite() && v > 0.0;
-        if !good(h) {
-            return Err(BodyError::Value { what: "the time step", found: h, range: "positive and finite" });
-        }
+        positive("the time step", h)?;
         if let Some((node, &mass)) = masses.iter().enumerate().find(|(_, m)| !good(**m)) {
             return Err(BodyError::Mass { node, mass });
         }

@@ -69,7 +69,7 @@ pub use error::DescentError;
 pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;
 pub use line_search::{LineSearch, LineSearchFailure, Start, Step};
-pub use linearize::{Linearize, Linearized};
+pub use linearize::{Linear, Linearize, Linearized};
 pub use monitor::{DescentHistory, DescentMonitor, Iterate, Verdict};
 pub use more_thuente::MoreThuente;
 pub use newton::{Forcing, Newton};

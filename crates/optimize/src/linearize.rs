@@ -4,6 +4,9 @@ use coarsen_core::{Dot, LinearOperator, Objective, Preconditioner, Vector};
 
 use crate::DescentError;
 
+/// A Hessian, and the preconditioner of it.
+pub type Linear<'a, V> = (&'a dyn LinearOperator<V>, &'a mut dyn Preconditioner<V>);
+
 /// An objective with its Hessian, or a positive definite approximation (a projected Hessian, Gauss-Newton),
 /// and a preconditioner of this matrix.
 pub trait Linearize<V: Vector>: Objective<V> {
@@ -11,10 +14,7 @@ pub trait Linearize<V: Vector>: Objective<V> {
     ///
     /// # Errors
     /// [`DescentError::Linearize`] if the Hessian cannot be computed.
-    fn linearize(
-        &mut self,
-        x: &V,
-    ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError>;
+    fn linearize(&mut self, x: &V) -> Result<Linear<'_, V>, DescentError>;
 
     /// As [`linearize`](Self::linearize), but rebuilds the preconditioner from this Hessian unless it is
     /// constant.
@@ -22,10 +22,7 @@ pub trait Linearize<V: Vector>: Objective<V> {
     /// # Errors
     /// [`DescentError::Linearize`] if the preconditioner cannot be built. The old preconditioner is then
     /// still in use.
-    fn relinearize(
-        &mut self,
-        x: &V,
-    ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError> {
+    fn relinearize(&mut self, x: &V) -> Result<Linear<'_, V>, DescentError> {
         self.linearize(x)
     }
 
@@ -148,18 +145,12 @@ where
     Assemble: FnMut(&mut F, &V, &mut A) -> Result<(), DescentError>,
     Update: FnMut(&A, &V, &mut M) -> Result<(), DescentError>,
 {
-    fn linearize(
-        &mut self,
-        x: &V,
-    ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError> {
+    fn linearize(&mut self, x: &V) -> Result<Linear<'_, V>, DescentError> {
         (self.assemble)(&mut self.objective, x, &mut self.hessian)?;
         Ok((&self.hessian, &mut self.inverse))
     }
 
-    fn relinearize(
-        &mut self,
-        x: &V,
-    ) -> Result<(&dyn LinearOperator<V>, &mut dyn Preconditioner<V>), DescentError> {
+    fn relinearize(&mut self, x: &V) -> Result<Linear<'_, V>, DescentError> {
         (self.assemble)(&mut self.objective, x, &mut self.hessian)?;
         if self.renews {
             (self.update)(&self.hessian, x, &mut self.inverse)?;

@@ -21,7 +21,6 @@ const MESHES: [(&str, &[u8]); 2] = [
     ("funnel.obj", include_bytes!("../scenes/funnel.obj")),
 ];
 
-/// A scene.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     /// The position of the middle of the sheet, u = v = 1/2.
@@ -48,7 +47,6 @@ pub(crate) struct Scene {
     pub(crate) view: View,
 }
 
-/// The body of a scene.
 pub(crate) fn body(setting: &Setting) -> Result<&Body, SceneError> {
     let why = "cannot be there: a scene has one body of cloth, which may have several sheets";
     let [body] = &setting.body[..] else { return Err(setting.source.fault("body[1]", why).into()) };
@@ -56,7 +54,6 @@ pub(crate) fn body(setting: &Setting) -> Result<&Body, SceneError> {
 }
 
 impl Scene {
-    /// The scene of the options for a sheet.
     pub(crate) fn new(sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let setting = &options.choice.setting;
         let body = body(setting)?;

@@ -46,7 +46,6 @@ impl Seams {
         Self { start: parts.into_iter().map(spring).collect(), end }
     }
 
-    /// The springs at a time.
     pub(crate) fn at(&self, time: f64) -> Vec<Spring> {
         let open = (1.0 - time / CLOSING).max(0.0);
         self.start.iter().map(|s| Spring { length: self.end + (s.length - self.end) * open, ..*s }).collect() // (1)

@@ -20,7 +20,6 @@ const TICK: f64 = 1e-6;
 
 /// A sheet whose triangles are divided.
 pub(crate) struct Finer {
-    /// The sheet.
     pub(crate) sheet: Sheet,
     /// The ends of the edge whose middle each vertex is; twice the same for a vertex that was there before. Sorted, so that
     /// vertices that follow each other stay near each other.

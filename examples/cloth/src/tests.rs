@@ -72,7 +72,6 @@ pub(crate) fn parsed(words: &str) -> Options {
     parse(["cloth"].into_iter().chain(words.split_whitespace())).unwrap()
 }
 
-/// A scene by name for a sheet.
 fn placed(name: &str, sheet: &Sheet) -> Scene {
     Scene::new(sheet, &parsed(&format!("--scene {name}"))).unwrap()
 }

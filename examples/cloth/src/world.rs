@@ -116,7 +116,6 @@ impl World {
     }
 }
 
-/// The fabric of the options.
 fn fabric(options: &Options) -> Fabric {
     let scale = options.cloth.stiffness;
     Fabric { stretch: scale * COTTON.stretch, shear: scale * COTTON.shear, ..COTTON }

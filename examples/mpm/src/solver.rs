@@ -175,7 +175,6 @@ impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
         }
     }
 
-    /// Runs a driver from z.
     fn run(&mut self, driver: Driver, f: &mut Increment<'_>, mut z: Vec<f64>) -> Result<Solved, Failure> {
         let known = self.steppers.iter().position(|stepper| stepper.driver() == driver);
         let at = known.unwrap_or_else(|| {

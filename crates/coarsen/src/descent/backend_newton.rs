@@ -1,9 +1,9 @@
 //! Newton's method on the host whose linear systems are solved on a backend.
 
 use coarsen_backend::Backend;
-use coarsen_core::{Dot, LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_core::{Dot, Objective, Vector};
 use coarsen_krylov::Krylov;
-use coarsen_optimize::{DescentError, Direction, Linearize, Newton, Proposal};
+use coarsen_optimize::{DescentError, Direction, Linear, Linearize, Newton, Proposal};
 use coarsen_sparse::SystemAt;
 
 use super::CachedPreconditioner;
@@ -79,9 +79,6 @@ struct At<'a, F, B: Backend> {
     hessian: &'a mut There<B>,
     on_demand: bool,
 }
-
-/// The Hessian and the preconditioner on a backend.
-type Linear<'a, V> = (&'a dyn LinearOperator<V>, &'a mut dyn Preconditioner<V>);
 
 impl<F: SystemAt, B: Backend<Real = f64>> At<'_, F, B> {
     fn assemble(&mut self, renew: bool) -> Result<Linear<'_, B::Vector>, DescentError> {

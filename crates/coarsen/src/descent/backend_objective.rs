@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix, Merged};
-use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner, Vector};
-use coarsen_optimize::{DescentError, Direction, Linearize, Refreshed};
+use coarsen_core::{Dot, Identity, Objective, Vector};
+use coarsen_optimize::{DescentError, Direction, Linear, Linearize, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
 use super::CachedPreconditioner;
@@ -47,9 +47,6 @@ pub struct BackendObjective<F, B: Backend> {
     on_demand: bool,
 }
 
-/// The Hessian and the preconditioner on a backend.
-type Linear<'a, B> = (&'a <B as Backend>::Matrix, &'a mut CachedPreconditioner<<B as Backend>::Vector>);
-
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective<F, B> {
     /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
     /// Newton's method, and `on` is the backend. The Hessian is copied to the backend when the method asks for it.
@@ -63,7 +60,6 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
         Self::new(objective, x, CachedPreconditioner::constant(Box::new(Identity)), on)
     }
 
-    /// Returns the preconditioner.
     pub(super) fn into_inverse(self) -> CachedPreconditioner<B::Vector> {
         self.inverse
     }
@@ -98,7 +94,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
     }
 
     /// Computes the Hessian at x and copies it to the backend. With `renew`, also updates the preconditioner.
-    fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<Linear<'_, B>, DescentError> {
+    fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<Linear<'_, B::Vector>, DescentError> {
         self.read_point(x);
         let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
         if renew {
@@ -176,20 +172,12 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Ba
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vector>
     for BackendObjective<F, B>
 {
-    fn linearize(
-        &mut self,
-        x: &B::Vector,
-    ) -> Result<(&dyn LinearOperator<B::Vector>, &mut dyn Preconditioner<B::Vector>), DescentError> {
-        let (hessian, inverse) = self.assemble(x, false)?;
-        Ok((hessian, inverse))
+    fn linearize(&mut self, x: &B::Vector) -> Result<Linear<'_, B::Vector>, DescentError> {
+        self.assemble(x, false)
     }
 
-    fn relinearize(
-        &mut self,
-        x: &B::Vector,
-    ) -> Result<(&dyn LinearOperator<B::Vector>, &mut dyn Preconditioner<B::Vector>), DescentError> {
-        let (hessian, inverse) = self.assemble(x, true)?;
-        Ok((hessian, inverse))
+    fn relinearize(&mut self, x: &B::Vector) -> Result<Linear<'_, B::Vector>, DescentError> {
+        self.assemble(x, true)
     }
 
     fn renews(&mut self, x: &B::Vector) -> Result<bool, DescentError> {
@@ -205,6 +193,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vec
 #[cfg(test)]
 mod tests {
     use coarsen_backend::Cpu;
+    use coarsen_core::LinearOperator;
     use coarsen_sparse::{Bsr, assembly};
 
     use super::*;

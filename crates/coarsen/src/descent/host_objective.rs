@@ -1,7 +1,7 @@
 //! An objective and a preconditioner of its Hessian, for vectors on the host.
 
-use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner};
-use coarsen_optimize::{DescentError, Linearize};
+use coarsen_core::{Dot, Identity, Objective};
+use coarsen_optimize::{DescentError, Linear, Linearize};
 use coarsen_sparse::{OwnedSystem, SparseError, SystemAt};
 
 use super::CachedPreconditioner;
@@ -56,18 +56,12 @@ impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for HostObjective<F> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt> Linearize<Vec<f64>> for HostObjective<F> {
-    fn linearize(
-        &mut self,
-        x: &Vec<f64>,
-    ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
+    fn linearize(&mut self, x: &Vec<f64>) -> Result<Linear<'_, Vec<f64>>, DescentError> {
         let system = self.objective.system_at(x).map_err(DescentError::linearize)?;
         Ok((system, &mut self.inverse))
     }
 
-    fn relinearize(
-        &mut self,
-        x: &Vec<f64>,
-    ) -> Result<(&dyn LinearOperator<Vec<f64>>, &mut dyn Preconditioner<Vec<f64>>), DescentError> {
+    fn relinearize(&mut self, x: &Vec<f64>) -> Result<Linear<'_, Vec<f64>>, DescentError> {
         let system = self.objective.system_at(x).map_err(DescentError::linearize)?;
         self.inverse.update(system.system())?;
         Ok((system, &mut self.inverse))

@@ -182,7 +182,6 @@ impl LocalBroadPhase {
     }
 }
 
-/// The queries of a group.
 fn queries_of(parts: &Topology, group: usize) -> Range<usize> {
     LEAF * group..parts.queries().min(LEAF * (group + 1))
 }

@@ -371,23 +371,12 @@ fn other_criteria_end_a_descent_too() {
 /// small. The gradient needs 21 steps to fall by a tenth.
 #[test]
 fn slow_methods_are_given_their_time() {
-    struct Timid;
-    impl Preconditioner<Vec<f64>> for Timid {
-        fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-            z.iter_mut().zip(r).for_each(|(z, r)| *z = 0.005 * r);
-        }
-        fn kind(&self) -> PreconditionerKind {
-            PreconditionerKind::Symmetric
-        }
-        fn size(&self) -> Option<usize> {
-            Some(1)
-        }
-    }
     let mut parabola = Of(|x: &[f64]| 0.5 * x[0] * x[0] + 1.0, |x: &[f64], g: &mut [f64]| g[0] = x[0]);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-10));
     descent.stop.max_iterations = 10_000;
     let mut x = vec![1.0];
-    let report = descent.minimize(&mut parabola, &mut Gradient::fixed(Timid), &mut x).unwrap();
+    let timid = common::Inverse(vec![200.0]);
+    let report = descent.minimize(&mut parabola, &mut Gradient::fixed(timid), &mut x).unwrap();
     assert_eq!(report.outcome, DescentOutcome::Converged(Criterion::Gradient), "{report}");
     assert!(report.iterations > 4000, "{report}");
 }

@@ -77,14 +77,19 @@ fn newton_converges_quadratically() {
     assert!(orders[orders.len() - 1] > 1.7, "{orders:?}");
 }
 
+/// Minimises Rosenbrock's function of 200 variables, from near its minimum.
+fn in_a_valley(newton: &mut Newton<Vec<f64>, Cg<Vec<f64>>>) -> (DescentReport<f64>, Vec<f64>) {
+    let mut f = Valley::<f64>::new(200).linearized();
+    let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
+    let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
+    (descent.minimize(&mut f, newton, &mut x).unwrap(), x)
+}
+
 /// Eisenstat-Walker forcing needs at most two more steps and fewer inner iterations than exact solves.
 #[test]
 fn inexact_newton_wastes_less() {
-    let run = |mut newton: Newton<Vec<f64>, Cg<Vec<f64>>>| {
-        let mut f = Valley::<f64>::new(200).linearized();
-        let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
-        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-        let report = descent.minimize(&mut f, &mut newton, &mut x).unwrap().converged().unwrap();
+    let run = |mut newton: Newton<_, _>| {
+        let report = in_a_valley(&mut newton).0.converged().unwrap();
         (report.iterations, report.inner)
     };
     let (exact, forced) = (run(Newton::exact()), run(Newton::inexact()));
@@ -99,11 +104,8 @@ fn inexact_newton_wastes_less() {
 #[test]
 fn a_minimum_bounds_the_accuracy_of_inner_solves() {
     let run = |forcing: Forcing<f64>| {
-        let mut f = Valley::<f64>::new(200).linearized();
-        let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
-        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-        let mut newton = Newton::with(Cg::default(), forcing);
-        let report = descent.minimize(&mut f, &mut newton, &mut x).unwrap().converged().unwrap();
+        let (report, x) = in_a_valley(&mut Newton::with(Cg::default(), forcing));
+        let report = report.converged().unwrap();
         (report.iterations, report.inner, x)
     };
     for with in [|min_norm| Forcing::Preconditioned { min_norm }, |min_norm| Forcing::Gradient { min_norm }] {
@@ -117,11 +119,8 @@ fn a_minimum_bounds_the_accuracy_of_inner_solves() {
 /// is set afterwards counts.
 #[test]
 fn a_forcing_term_does_not_outlive_its_choice() {
-    let start: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
-    let run = |newton: &mut Newton<Vec<f64>, Cg<Vec<f64>>>| {
-        let (mut f, mut x) = (Valley::<f64>::new(200).linearized(), start.clone());
-        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-        let report = descent.minimize(&mut f, newton, &mut x).unwrap();
+    let run = |newton: &mut Newton<_, _>| {
+        let (report, x) = in_a_valley(newton);
         (report.iterations, x)
     };
     let expected = run(&mut Newton::exact());

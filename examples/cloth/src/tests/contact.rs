@@ -57,7 +57,6 @@ fn sheets_fold_without_penetration() {
     }
 }
 
-/// Every solver carries contact.
 #[test]
 fn every_solver_carries_contact() {
     let folder = Folder::new("solvers-contact");

@@ -11,6 +11,7 @@
 //! offset o = (x + 2) + 5 (y + 2) + 25 (z + 2), 0 to 124; 62 is the node itself. Only blocks at offsets from 62 on are
 //! summed; the others are their transposes. *Reference* Wang et al. 2020 (HOT), §4.1; §8 names gathering as future work.
 
+use std::mem::replace;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use coarsen::sparse::{Bsr, OwnedSystem, Pattern, SparseError, SystemAt};
 use coarsen_core::simd;
 
 use crate::constraints::{Constraints, NodeConstraint};
-use crate::grid::{Grid, NONE, Nodes, each_block};
+use crate::grid::{Grid, NONE, Nodes, each_block, pieces};
 use crate::particles::{IDENTITY, Matrix, mul, mul_transposed};
 use crate::weights::{NODES, corner};
 
@@ -33,7 +34,6 @@ pub type Block = [f64; 9];
 /// Δt² V ∂²ψ/∂F'∂F' of a particle: entry (k, l) is the block of derivatives along axes k and l.
 pub type Stiffness = [[Block; 3]; 3];
 
-/// The number of offsets.
 pub(super) const OFFSETS: usize = 125;
 /// The offset of a node to itself.
 pub(super) const CENTRE: usize = 62;
@@ -215,12 +215,7 @@ impl Hessian {
         let Given { grid, nodes, particles, constraints, .. } = *given;
         let Self { stencil: Stencil { ends, places, .. }, stiffness, upper, .. } = self;
         upper.resize(ends.last().copied().unwrap_or(0), [0.0; 9]);
-        let (mut parts, mut rest, mut start) = (Vec::with_capacity(ends.len()), &mut upper[..], 0);
-        for end in ends.iter() {
-            let (part, after) = rest.split_at_mut(end - start);
-            parts.push(part);
-            (rest, start) = (after, *end);
-        }
+        let mut parts = pieces(upper, ends.iter().scan(0, |start, end| Some(end - replace(start, *end))));
         let (stiffness, places) = (&stiffness[..], &places[..]);
         let leaf = |(blocks, parts): (Range<usize>, &mut [&mut [Block]])| {
             for (block, part) in blocks.zip(parts) {
@@ -300,14 +295,9 @@ impl Hessian {
         let Given { nodes, constraints, .. } = *given;
         let Self { stencil, upper, system, .. } = self;
         let (pattern, n) = (&stencil.pattern, constraints.free.len());
-        let mut rest = system.matrix.values_mut();
-        let mut parts = Vec::with_capacity(n.div_ceil(ROWS));
-        for first in (0..n).step_by(ROWS) {
-            let blocks = pattern.offsets()[n.min(first + ROWS)] - pattern.offsets()[first];
-            let (part, after) = rest.split_at_mut(9 * blocks);
-            parts.push(part);
-            rest = after;
-        }
+        let blocks = |first: usize| pattern.offsets()[n.min(first + ROWS)] - pattern.offsets()[first];
+        let lengths = (0..n).step_by(ROWS).map(|first| 9 * blocks(first));
+        let mut parts = pieces(system.matrix.values_mut(), lengths);
         let (upper, places, starts) = (&upper[..], &stencil.places[..], &stencil.upper[..]);
         // The number of the block at each offset from 62 on among those of its row.
         let rank = |row: usize, o: usize| {

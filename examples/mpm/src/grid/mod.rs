@@ -21,7 +21,7 @@ use crate::weights::Weights;
 
 pub use tiles::{Add, REACH, TILE, Tile, Tiles, load};
 pub use transfer::{Nodes, each_block, gradient, spread};
-pub(crate) use transfer::{eight, fold_blocks, four, store};
+pub(crate) use transfer::{eight, fold_blocks, four, pieces, store};
 
 /// The number of cells along the side of a block.
 pub const SIDE: usize = 4;

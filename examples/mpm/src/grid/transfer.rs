@@ -141,6 +141,11 @@ impl<F: Fn(&mut Particle, &Matrix)> Kernel<f64> for Take<'_, F> {
     }
 }
 
+/// Cuts data into pieces of these lengths.
+pub(crate) fn pieces<T>(mut data: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    lengths.map(|length| data.split_off_mut(..length).expect("data of all pieces")).collect()
+}
+
 /// Calls `f` with each block and its part of data of the particles, on several threads, and combines the
 /// results along a fixed tree.
 pub(crate) fn fold_blocks<T: Send, R: Send>(
@@ -149,13 +154,7 @@ pub(crate) fn fold_blocks<T: Send, R: Send>(
     f: &(impl Fn(usize, &mut [T]) -> R + Sync),
     combine: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
-    let mut rest = data;
-    let mut parts = Vec::with_capacity(grid.blocks.len());
-    for block in 0..grid.blocks.len() {
-        let (part, after) = rest.split_at_mut(grid.particles(block).len());
-        parts.push(part);
-        rest = after;
-    }
+    let mut parts = pieces(data, (0..grid.blocks.len()).map(|block| grid.particles(block).len()));
     let many = parallel::worth(27 * grid.weights.len());
     let leaf = |(blocks, parts): (std::ops::Range<usize>, &mut [&mut [T]])| {
         let results = blocks.zip(parts).map(|(block, part)| f(block, part));
@@ -167,9 +166,8 @@ pub(crate) fn fold_blocks<T: Send, R: Send>(
 /// Calls `f` with each block that has particles and its part of data of the particles, on several threads.
 pub fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usize, &mut [T]) + Sync)) {
     let some = |block, part: &mut [T]| {
-        if part.is_empty() {
-        } else {
-            f(block, part)
+        if !part.is_empty() {
+            f(block, part);
         }
     };
     fold_blocks(grid, data, &some, &|(), ()| ());

@@ -56,7 +56,6 @@ impl ContactInputs<'_> {
         }
     }
 
-    /// Contact by penalties.
     fn penalties(&self) -> Result<Contacts, SceneError> {
         let n = self.whole.positions.len();
         let stiffness = self.setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);

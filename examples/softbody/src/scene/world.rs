@@ -41,7 +41,6 @@ pub(crate) struct World {
     pub(crate) masses: Vec<f64>,
     /// The bodies.
     pub(crate) shapes: Vec<Shape>,
-    /// The attachments.
     pub(crate) timed_attachments: Vec<TimedAttachment>,
     /// All energies except gravity.
     pub(crate) forces: Forces,
