@@ -86,34 +86,18 @@ fn a_kind_that_fails_gives_way_to_the_next() {
     assert!(because.contains("iterations: stagnated") && !because.contains("not reported"), "{because}");
 }
 
+/// `options_of_sequences_have_an_effect` has the options that are refused with every value.
 #[test]
 fn options_that_a_sequence_ignores_are_refused() {
     for (words, cause) in [
-        ("--problem stack:5 --contact c.mtx", "--contact"),
-        ("--problem stack:5 --coordinates xyz.mtx", "--coordinates"),
-        ("--problem stack:5 --x0 x.mtx", "--x0"),
-        ("--problem stack:5 --near-kernel v.mtx", "--near-kernel"),
-        ("--problem stack:5 --null-space constants", "--null-space"),
         ("--problem stack:5 --null-space v.mtx", "--null-space"),
         ("--problem stack:5 --rhs b.mtx", "a file for --rhs"),
         ("--problem stack:5 --precond none", "--precond none"),
         ("--problem stack:5 --precision f32", "--precision f32"),
-        ("--problem stack:5 --time-limit 60", "--time-limit"),
-        ("--problem stack:5 --dump d", "--dump"),
-        ("--problem cloth-contact:12 --out x.mtx", "--out"),
-        ("--problem stack:5 --method minres", "--method"),
-        ("--problem stack:5 --block-size 3", "--block-size"),
         ("--problem cloth-contact:12 --precond mas --as-overlap 2", "--as-overlap"),
         ("--problem cloth-contact:12 --precond sa --mas-domain 16", "--mas-domain"),
         ("--problem cloth-contact:12 --precond mas --sa-theta 0.3", "--sa-theta"),
-        ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
-        ("--problem cloth-contact:12 --backend opencl", "--backend"),
-        ("--problem stack:5 --symmetrize", "--symmetrize"),
-        ("--problem stack:5 --memory 64", "--memory"),
         ("--problem cloth:9 --update build", "--update"),
-        ("--steps 3", "--problem"),
-        ("--problem cloth:9 --steps 3", "single system"),
-        ("--problem stack:2", "at least 3"),
     ] {
         let done = coarsen(&format!("solve {words}"));
         assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
