@@ -86,8 +86,11 @@ fn dumps_are_repeated_and_changed() {
     }
     let (done, other) = solve(&folder, &format!("--options {dump} --method cg --max-iterations 500"));
     assert_eq!((done.code, &other["method"]), (0, &"cg".into()), "{}", done.err);
-    // No output replaces a file of the dump.
+    assert_eq!(json(&folder.path("dump/report.json")).unwrap()["outcome"], first["outcome"]);
     let file = format!("{dump}/options.json");
+    let described = json(file.as_ref()).unwrap();
+    assert_eq!(described["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    // No output replaces a file of the dump.
     let before = std::fs::read(&file).unwrap();
     let done = coarsen(&format!("solve --options {dump} --report {file}"));
     assert!(done.code == 2 && done.err.contains("the same file"), "{}", done.err);
