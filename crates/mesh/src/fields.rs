@@ -209,6 +209,11 @@ impl<'a> Fields<'a> {
         if x.is_finite() { Ok(x) } else { Err(self.fault(Problem::NotFinite)) }
     }
 
+    /// Three coordinates.
+    pub(super) fn point(&mut self, bytes: usize) -> Result<[f64; 3], Fault> {
+        Ok([self.coordinate(bytes)?, self.coordinate(bytes)?, self.coordinate(bytes)?])
+    }
+
     /// Converts a number to a count; a negative number is an error.
     pub(super) fn count(&self, value: i64, what: &'static str) -> Result<usize, Fault> {
         usize::try_from(value).map_err(|_| self.fault(Problem::Number { what, found: value.to_string() }))

@@ -11,7 +11,7 @@ pub(super) fn nodes(fields: &mut Fields<'_>, end: &'static str, nodes: &mut Node
     for _ in 0..count {
         fields.entry(|fields| {
             let tag = fields.signed(4, "the number of a node")?;
-            let x = [fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?];
+            let x = fields.point(8)?;
             if end != "$EndNodes" {
                 let dimension = fields.signed(4, "the dimension of an entity")?;
                 fields.signed(4, "the number of an entity")?;

@@ -78,7 +78,7 @@ pub(super) fn nodes(fields: &mut Fields<'_>, nodes: &mut Nodes) -> Result<(), Fa
         }
         for _ in 0..count {
             let x = fields.entry(|fields| {
-                let x = [fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?];
+                let x = fields.point(8)?;
                 for _ in 0..parameters {
                     fields.float(8, "a parameter")?;
                 }

@@ -154,11 +154,7 @@ fn points(fields: &mut Fields<'_>, mesh: &mut Mesh) -> Result<(), Fault> {
     fields.begin_data()?;
     mesh.positions.clear();
     for _ in 0..count {
-        let mut x = [0.0; 3];
-        for x in &mut x {
-            *x = fields.coordinate(bytes)?;
-        }
-        mesh.positions.push(x);
+        mesh.positions.push(fields.point(bytes)?);
     }
     Ok(())
 }
