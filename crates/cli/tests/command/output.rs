@@ -79,12 +79,8 @@ fn info_tells_what_solve_would_do() {
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (1, 2, 5.0), (2, 1, 5.0), (2, 2, 1.0)]);
     let done = coarsen(&format!("info {a}"));
     assert_eq!(done.code, 0);
-    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would use"] {
-        assert!(
-            done.out.contains(word) || word == "direct: Ldlt" && done.out.contains("direct:"),
-            "{word}: {}",
-            done.out
-        );
+    for word in ["indefinite", "block size", "MiB", "direct:", "solve would use"] {
+        assert!(done.out.contains(word), "{word}: {}", done.out);
     }
     let wide =
         folder.file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n");
