@@ -84,12 +84,18 @@ fn one_mistake_has_one_code() {
             3,
         ),
         (
-            vec![
-                "solve --problem poisson2d:0".to_owned(),
-                "solve --problem stack:0".to_owned(),
-                "compare --problem poisson2d:0".to_owned(),
-                "minimize --problem bar-twist:0".to_owned(),
-            ],
+            [
+                "solve --problem poisson2d",
+                "solve --problem jump3d:9",
+                "solve --problem graph:9 --dt 1",
+                "solve --problem poisson2d:0",
+                "solve --problem stack:0",
+                "generate cube:3 --out x",
+                "compare --problem poisson2d:0",
+                "minimize --problem bar-twist:0",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             2,
         ),
         (
@@ -103,12 +109,8 @@ fn one_mistake_has_one_code() {
     ] {
         for words in commands {
             let done = coarsen(&words);
-            assert!(
-                done.code == code && done.err.starts_with("error: "),
-                "{words}: {} {}",
-                done.code,
-                done.err
-            );
+            let is_error = done.err.starts_with("error: ");
+            assert!(done.code == code && is_error, "{words}: {} {}", done.code, done.err);
         }
     }
 }

@@ -31,16 +31,3 @@ fn generated_files_are_the_problem() {
         }
     }
 }
-
-#[test]
-fn wrong_problems_are_wrong_usage() {
-    for words in [
-        "generate cube:3 --out x",
-        "solve --problem poisson2d",
-        "solve --problem jump3d:9",
-        "solve --problem graph:9 --dt 1",
-    ] {
-        let done = coarsen(words);
-        assert!(done.code == 2 && done.err.starts_with("error: "), "{words}: {} {}", done.code, done.err);
-    }
-}
