@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use coarsen::{LinearOperator, matrix_market};
 
-use crate::common::{Folder, coarsen, iterations, solve};
+use crate::common::{Folder, coarsen, iterations, solve, succeeds};
 
 /// The folder of the cases; `None` with a printed reason without data.
 fn cases() -> Option<PathBuf> {
@@ -180,8 +180,7 @@ fn info_names_the_choice_of_solve() {
     let cases = cases();
     let of_files = cases.iter().flat_map(|cases| of_files.map(|words| with_paths(cases, words)));
     for words in given.into_iter().map(str::to_owned).chain(of_files) {
-        let info = coarsen(&format!("info {words}"));
-        assert_eq!(info.code, 0, "{}", info.err);
+        let info = succeeds(&format!("info {words}"));
         let (_, report) = solve(&folder, &words);
         let mut told = info.out.lines().skip_while(|line| !line.contains("solve would use")).skip(1);
         let first = report["attempts"].get(0).unwrap_or(&report);

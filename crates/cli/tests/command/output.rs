@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::common::{Folder, coarsen, command, ended, fed, iterations, json, ring, seconds, solve};
+use crate::common::{
+    Folder, coarsen, command, ended, fails, fed, iterations, json, ring, seconds, solve, solves, succeeds,
+};
 
 #[test]
 fn the_report_holds_what_was_promised() {
     let folder = Folder::new();
-    let (done, report) = solve(&folder, "--problem elasticity3d:5 --method cg --precond ic0 --threads 2");
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, report) = solves(&folder, "--problem elasticity3d:5 --method cg --precond ic0 --threads 2");
     for (field, value) in [
         ("n", "540"),
         ("block_size", "3"),
@@ -77,8 +78,7 @@ fn the_standard_input_is_a_file() {
 fn info_tells_what_solve_would_do() {
     let folder = Folder::new();
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (1, 2, 5.0), (2, 1, 5.0), (2, 2, 1.0)]);
-    let done = coarsen(&format!("info {a}"));
-    assert_eq!(done.code, 0);
+    let done = succeeds(&format!("info {a}"));
     for word in ["indefinite", "block size", "MiB", "direct:", "solve would use"] {
         assert!(done.out.contains(word), "{word}: {}", done.out);
     }
@@ -120,8 +120,7 @@ fn a_dump_keeps_contact_and_backend() {
     let dump = folder.path("dump");
     let words =
         format!("{a} --contact {pair} --method cg --memory 7 --backend cpu --dump {}", dump.display());
-    let (done, first) = solve(&folder, &words);
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, first) = solves(&folder, &words);
     let options = json(&dump.join("options.json")).unwrap();
     let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
     let pairs: Vec<&[String]> = again.windows(2).collect();
@@ -200,8 +199,7 @@ fn every_step_before_the_method_has_its_line() {
         (format!("{ring} --rhs {load} --null-space {ones}"), &["null space"]),
         ("--problem poisson2d:45".to_owned(), &["forecasts"]),
     ] {
-        let (done, report) = solve(&folder, &words);
-        assert_eq!(done.code, 0, "{words}: {}", done.err);
+        let (done, report) = solves(&folder, &words);
         let (listed, seconds) = analysis(&report);
         for step in always.iter().chain(steps) {
             assert_eq!(
@@ -300,16 +298,14 @@ fn a_dump_replaces_no_file_of_others() {
     let state = || [&a, &long].map(|file| std::fs::read(file).unwrap());
     let before = state();
     for words in [format!("--rhs {long}"), format!("--contact {a}"), "--rhs ones".to_owned()] {
-        let done = coarsen(&format!("solve {a} {words} --dump {here}"));
-        assert!(done.code == 2 && done.err.contains("A.mtx, which is an input"), "{words}: {}", done.err);
+        fails(&format!("solve {a} {words} --dump {here}"), 2, "A.mtx, which is an input");
         assert_eq!(state(), before, "{words}");
     }
     // A folder that some other program wrote, here `generate`.
     let made = folder.path("made");
     assert_eq!(coarsen(&format!("generate poisson2d:3 --out {}", made.display())).code, 0);
     let b = std::fs::read(made.join("b.mtx")).unwrap();
-    let done = coarsen(&format!("solve {a} --rhs ones --dump {}", made.display()));
-    assert!(done.code == 2 && done.err.contains("earlier --dump"), "{}", done.err);
+    fails(&format!("solve {a} --rhs ones --dump {}", made.display()), 2, "earlier --dump");
     assert_eq!(std::fs::read(made.join("b.mtx")).unwrap(), b);
     // A folder of an earlier dump, twice.
     let dump = folder.path("dump");
@@ -341,8 +337,7 @@ fn a_dump_replaces_no_input_through_a_link() {
                 std::fs::hard_link(input, &link)
             };
             linked.unwrap();
-            let done = coarsen(&format!("solve {input} --dump {}", dump.path("").display()));
-            assert!(done.code == 2 && done.err.contains("which is an input"), "{name}: {}", done.err);
+            fails(&format!("solve {input} --dump {}", dump.path("").display()), 2, "which is an input");
             assert_eq!(std::fs::read(input).unwrap(), before, "{name}");
         }
     }

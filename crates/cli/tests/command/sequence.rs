@@ -1,6 +1,6 @@
 //! `solve --steps`: sequences of systems, and updates of their preconditioners.
 
-use crate::common::{Folder, coarsen, json};
+use crate::common::{Folder, coarsen, fails, json, prints, succeeds};
 
 #[test]
 fn every_preconditioner_works_with_every_update_policy() {
@@ -27,13 +27,7 @@ fn empty_sets_and_pairs_across_bodies_are_solved() {
         for (problem, pairs) in
             [("cloth-contact:12 --steps 1", "   0         0"), ("stack:6 --steps 2", "   1       108")]
         {
-            let done = coarsen(&format!("solve --problem {problem} --tol 1e-6 --precond {precond}"));
-            assert!(
-                done.code == 0 && done.out.contains(pairs),
-                "{precond} {problem}: {}{}",
-                done.out,
-                done.err
-            );
+            prints(&format!("solve --problem {problem} --tol 1e-6 --precond {precond}"), pairs);
         }
     }
 }
@@ -42,12 +36,14 @@ fn empty_sets_and_pairs_across_bodies_are_solved() {
 fn steps_are_reported_and_drawn() {
     let folder = Folder::new();
     let (report, plot) = (folder.path("r.json"), folder.path("p.svg"));
-    let done = coarsen(&format!(
-        "solve --problem cloth-contact:12 --steps 5 --tol 1e-4 --report {} --plot {}",
-        report.display(),
-        plot.display()
-    ));
-    assert!(done.code == 0 && done.out.contains("build: the first"), "{}{}", done.out, done.err);
+    let done = prints(
+        &format!(
+            "solve --problem cloth-contact:12 --steps 5 --tol 1e-4 --report {} --plot {}",
+            report.display(),
+            plot.display()
+        ),
+        "build: the first",
+    );
     let report = json(&report).unwrap();
     let rows = report["rows"].as_array().unwrap();
     let pairs: Vec<u64> = rows.iter().map(|row| row["pairs"].as_u64().unwrap()).collect();
@@ -99,12 +95,13 @@ fn options_that_a_sequence_ignores_are_refused() {
         ("--problem cloth-contact:12 --precond mas --sa-theta 0.3", "--sa-theta"),
         ("--problem cloth:9 --update build", "--update"),
     ] {
-        let done = coarsen(&format!("solve {words}"));
-        assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
+        fails(&format!("solve {words}"), 2, cause);
     }
     // With `auto` these options are a hint, since `auto` uses smoothed aggregation for large sequences.
-    let hinted = coarsen("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
-    assert_eq!(hinted.code, 0, "{}", hinted.err);
-    let spent = coarsen("solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2");
-    assert!(spent.code == 4 && spent.err.contains("step 0: iteration_limit"), "{}", spent.err);
+    succeeds("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
+    fails(
+        "solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2",
+        4,
+        "step 0: iteration_limit",
+    );
 }
