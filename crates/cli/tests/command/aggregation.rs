@@ -1,6 +1,6 @@
 //! `--precond sa`, `--precond rs` and their options.
 
-use crate::common::{Folder, coarsen, fails, solve, solves};
+use crate::common::{Folder, coarsen, ends, fails, solve, solves};
 
 #[test]
 fn the_report_tells_of_the_levels() {
@@ -19,8 +19,8 @@ fn the_report_tells_of_the_levels() {
 fn every_option_solves_and_does_something() {
     let folder = Folder::new();
     let iterations = |words: &str| {
-        let (done, report) = solve(&folder, &format!("--problem anisotropic2d:40 --precond sa {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (_, report) =
+            ends(&folder, &format!("--problem anisotropic2d:40 --precond sa {words}"), 0, "converged");
         (report["method"].clone(), report["levels"].as_u64().unwrap(), report["history"].clone())
     };
     let plain = iterations("");
@@ -71,8 +71,8 @@ fn options_that_would_be_ignored_are_refused() {
 fn ruge_stueben_solves_with_each_interpolation() {
     let folder = Folder::new();
     let solved = |words: &str| {
-        let (done, report) = solve(&folder, &format!("--problem anisotropic2d:60 --precond rs {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (done, report) =
+            ends(&folder, &format!("--problem anisotropic2d:60 --precond rs {words}"), 0, "converged");
         assert!(report["levels"].as_u64().unwrap() > 1, "{words}: {}", done.out);
         report["history"].clone()
     };

@@ -3,7 +3,7 @@
 use coarsen::matrix_market::{Dense, read_dense, read_system, write_dense};
 use coarsen::problems::random_vector;
 
-use crate::common::{Done, Folder, chain, coarsen, fails, json, residual, solve, solves};
+use crate::common::{Done, Folder, chain, coarsen, ends, fails, json, residual, solve, solves};
 
 /// A problem in files, with k right-hand sides. Returns the words of both.
 fn files(folder: &Folder, spec: &str, k: usize) -> (String, usize) {
@@ -37,8 +37,7 @@ fn all_columns_are_solved_with_one_setup() {
     ] {
         let (system, n) = files(&folder, spec, 4);
         let x = folder.path("x.mtx").display().to_string();
-        let (done, report) = solve(&folder, &format!("{system} {words} --out {x}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (done, report) = ends(&folder, &format!("{system} {words} --out {x}"), 0, "converged");
         let columns = report["right_hand_sides"].as_array().unwrap();
         let tolerance = report["tolerance"].as_f64().unwrap();
         let residuals = residuals(&folder);
@@ -91,9 +90,8 @@ fn guesses_belong_to_columns() {
         folder.path("x0.mtx").display().to_string()
     };
     for k in [1, 3] {
-        let (done, report) =
-            solve(&folder, &format!("{system} --x0 {} --method cg --max-iterations 1", guess(k)));
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some("iteration_limit")), "{}", done.err);
+        let words = format!("{system} --x0 {} --method cg --max-iterations 1", guess(k));
+        let (done, _) = ends(&folder, &words, 4, "iteration_limit");
         assert!(done.out.contains("3: iteration limit, 1 iteration"), "{}", done.out);
     }
     fails(&format!("solve {system} --x0 {}", guess(2)), 3, "2 columns, but --rhs has 3");
@@ -132,8 +130,7 @@ fn time_limits_end_setups_iterations_and_factors() {
         ("--problem elasticity3d:30 --method cg --precond sa --time-limit 0.01", "time_limit"),
         ("--problem poisson3d:30 --method direct --time-limit 1e-6", "left_out"),
     ] {
-        let (done, report) = solve(&folder, words);
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some(outcome)), "{words}: {}", done.err);
+        let (done, _) = ends(&folder, words, 4, outcome);
         assert!(done.err.contains("--time-limit"), "{words}: {}", done.err);
     }
     let Done { code, err, .. } = coarsen("solve --problem stack:4 --steps 2 --time-limit 9");

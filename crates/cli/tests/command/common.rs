@@ -123,6 +123,14 @@ pub(crate) fn solves(folder: &Folder, words: &str) -> (Done, Value) {
     (done, report)
 }
 
+/// As [`solve`], which must end with `code` and `outcome`.
+#[track_caller]
+pub(crate) fn ends(folder: &Folder, words: &str, code: i32, outcome: &str) -> (Done, Value) {
+    let (done, report) = solve(folder, words);
+    assert_eq!((done.code, report["outcome"].as_str()), (code, Some(outcome)), "{words}: {}", done.err);
+    (done, report)
+}
+
 /// Solves with a report in the folder, and returns both.
 pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
     let report = folder.path("report.json");

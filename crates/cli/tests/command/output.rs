@@ -5,7 +5,8 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::common::{
-    Folder, coarsen, command, ended, fails, fed, iterations, json, ring, seconds, solve, solves, succeeds,
+    Done, Folder, coarsen, command, ended, ends, fails, fed, iterations, json, ring, seconds, solve, solves,
+    succeeds,
 };
 
 #[test]
@@ -84,14 +85,8 @@ fn info_tells_what_solve_would_do() {
     }
     let wide =
         folder.file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n");
-    let done = coarsen(&format!("info {wide}"));
-    assert!(done.code == 3 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
-    assert!(
-        !done.out.contains("solve would use") && done.err.contains("wide.mtx:2: "),
-        "{}{}",
-        done.out,
-        done.err
-    );
+    let Done { out, .. } = fails(&format!("info {wide}"), 3, "wide.mtx:2: ");
+    assert!(out.contains("2 rows and 3 columns") && !out.contains("solve would use"), "{out}");
 }
 
 /// `info` prints the choice of `solve`; a run may add to it, or end with another preconditioner.
@@ -242,8 +237,7 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
     }
     // Without a preconditioner to build, the setup is the analysis, up to the rounding of a sum.
     let skew = folder.matrix("skew.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
-    let (done, report) = solve(&folder, &format!("{skew} --method cg --precond none"));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("unsymmetric_matrix")), "{}", done.err);
+    let (_, report) = ends(&folder, &format!("{skew} --method cg --precond none"), 4, "unsymmetric_matrix");
     let (parts, setup) = (analysis(&report).1, report["setup_seconds"].as_f64().unwrap());
     assert!(0.0 < parts && (parts - setup).abs() <= 1e-12 * setup, "{parts} {setup}");
 }
@@ -282,8 +276,7 @@ fn rows_of_a_reordered_system_are_those_of_the_file() {
         })
         .collect();
     let a = folder.matrix("a.mtx", N, &chain);
-    let (done, report) = solve(&folder, &format!("{a} --method gmres --precond jacobi"));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("setup_failed")), "{}", done.err);
+    let (done, report) = ends(&folder, &format!("{a} --method gmres --precond jacobi"), 4, "setup_failed");
     assert!(done.err.contains(&format!("row {} ", at(5))), "{}", done.err);
     assert!(report["attempts"].as_array().unwrap().is_empty(), "{}", done.out);
     assert!(analysis(&report).0.contains(&"permutation"), "{}", done.out);
