@@ -10,7 +10,7 @@ use coarsen::{AnyError, Cpu, Error};
 
 use crate::matrix::coarsen_matrix;
 use crate::status::{
-    Failure, array, array_mut, call, check_apart, coarsen_status, give, lock, name, object, raise, take,
+    Failure, array, array_mut, call, check_apart, coarsen_status, give, lock, object, one_of, raise, take,
 };
 use crate::threads::run;
 
@@ -32,18 +32,10 @@ pub(crate) struct Held {
 /// A preconditioner by the name that reports have.
 ///
 /// # Safety
-/// As [`name`].
+/// As [`one_of`].
 pub(crate) unsafe fn precond(pointer: *const c_char) -> Result<Option<Precond>, Failure> {
     // SAFETY: promised by the caller.
-    let asked = unsafe { name(pointer) }?.unwrap_or("auto");
-    let found = Precond::ALL.into_iter().find(|precond| precond.to_string() == asked);
-    if found.is_none() && asked != "auto" {
-        let names = Precond::ALL.map(|precond| precond.to_string()).join(", ");
-        return Err(Failure::argument(format!(
-            "preconditioner is '{asked}', but must be auto or one of {names}"
-        )));
-    }
-    Ok(found)
+    unsafe { one_of("preconditioner", pointer, Precond::ALL) }
 }
 
 /// Builds a preconditioner, in `*preconditioner`: "sa" (smoothed aggregation), "rs" (Ruge-Stueben), "skinning", "mas"

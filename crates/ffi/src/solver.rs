@@ -16,7 +16,8 @@ use coarsen::{
 use crate::matrix::coarsen_matrix;
 use crate::preconditioner::{Held, coarsen_preconditioner, precond};
 use crate::status::{
-    Failure, array, array_mut, call, check_apart, coarsen_status, give, lock, name, object, raise, take, text,
+    Failure, array, array_mut, call, check_apart, coarsen_status, give, lock, object, one_of, raise, take,
+    text,
 };
 use crate::threads::run;
 
@@ -270,21 +271,6 @@ impl State {
     }
 }
 
-/// A method by the name that reports have; `None` for "auto".
-///
-/// # Safety
-/// As [`name`].
-unsafe fn method(pointer: *const c_char) -> Result<Option<Method>, Failure> {
-    // SAFETY: promised by the caller.
-    let asked = unsafe { name(pointer) }?.unwrap_or("auto");
-    let found = Method::ALL.into_iter().find(|method| method.to_string() == asked);
-    if found.is_none() && asked != "auto" {
-        let names = Method::ALL.map(|method| method.to_string()).join(", ");
-        return Err(Failure::argument(format!("method is '{asked}', but must be auto or one of {names}")));
-    }
-    Ok(found)
-}
-
 /// The options of the caller, or the default ones for null.
 ///
 /// # Safety
@@ -295,7 +281,8 @@ unsafe fn options(pointer: *const coarsen_options) -> Result<(Auto, Observer), F
     let coarsen_options { tolerance, max_iterations, memory, observer, user, .. } = given;
     Stop::relative(tolerance).validate().map_err(raise)?;
     // SAFETY: promised by the caller.
-    let (method, precond) = unsafe { (method(given.method)?, precond(given.preconditioner)?) };
+    let (method, precond) =
+        unsafe { (one_of("method", given.method, Method::ALL)?, precond(given.preconditioner)?) };
     let auto = Auto { tolerance, max_iterations, memory, method, precond, ..Auto::default() };
     Ok((auto, Observer(observer, user)))
 }

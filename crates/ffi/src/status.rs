@@ -181,13 +181,32 @@ pub(crate) fn check_apart(b: *const f64, x: *const f64, len: usize) -> Result<()
 ///
 /// # Safety
 /// The pointer is null, or the start of a string that ends with a zero byte, for `'a`.
-pub(crate) unsafe fn name<'a>(pointer: *const c_char) -> Result<Option<&'a str>, Failure> {
+unsafe fn name<'a>(pointer: *const c_char) -> Result<Option<&'a str>, Failure> {
     if pointer.is_null() {
         return Ok(None);
     }
     // SAFETY: promised by the caller, and not null.
     let name = unsafe { CStr::from_ptr(pointer) }.to_str();
     name.map(Some).map_err(|_| Failure::argument("a name is not UTF-8"))
+}
+
+/// One of `all` by the name that reports have; `None` for "auto".
+///
+/// # Safety
+/// As [`name`].
+pub(crate) unsafe fn one_of<T: Copy + ToString, const N: usize>(
+    what: &str,
+    pointer: *const c_char,
+    all: [T; N],
+) -> Result<Option<T>, Failure> {
+    // SAFETY: promised by the caller.
+    let asked = unsafe { name(pointer) }?.unwrap_or("auto");
+    let found = all.into_iter().find(|one| one.to_string() == asked);
+    if found.is_none() && asked != "auto" {
+        let names = all.map(|one| one.to_string()).join(", ");
+        return Err(Failure::argument(format!("{what} is '{asked}', but must be auto or one of {names}")));
+    }
+    Ok(found)
 }
 
 /// Locks what one call at a time may use.

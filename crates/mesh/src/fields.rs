@@ -159,6 +159,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Skips the line end before data in a binary file.
+    pub(super) fn begin_data(&mut self) -> Result<(), Fault> {
+        if self.encoding == Encoding::Text { Ok(()) } else { self.end_line() }
+    }
+
     /// A signed integer of 1, 2, 4 or 8 bytes, or as text.
     pub(super) fn signed(&mut self, bytes: usize, what: &'static str) -> Result<i64, Fault> {
         if self.encoding == Encoding::Text {
@@ -202,6 +207,11 @@ impl<'a> Fields<'a> {
     pub(super) fn coordinate(&mut self, bytes: usize) -> Result<f64, Fault> {
         let x = self.float(bytes, "coordinate")?;
         if x.is_finite() { Ok(x) } else { Err(self.fault(Problem::NotFinite)) }
+    }
+
+    /// Three coordinates.
+    pub(super) fn point(&mut self, bytes: usize) -> Result<[f64; 3], Fault> {
+        Ok([self.coordinate(bytes)?, self.coordinate(bytes)?, self.coordinate(bytes)?])
     }
 
     /// Converts a number to a count; a negative number is an error.

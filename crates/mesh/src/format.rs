@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::bufread::GzDecoder;
 
@@ -67,10 +67,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
             let [node, ele] = ["node", "ele"].map(|e| base.with_extension(format!("{e}{gz}")));
             return tetgen_of(&node, &bytes(&node)?, &ele, &bytes(&ele)?);
         }
-        _ => {
-            let problem = Problem::Extension { found: extension };
-            return Err(ReadError { file: path.into(), location: None, problem });
-        }
+        _ => return Err(ReadError::of_whole(path, Problem::Extension { found: extension })),
     };
     parse_as(format, path, &bytes(path)?)
 }
@@ -99,7 +96,7 @@ pub fn read_texture(path: impl AsRef<Path>) -> Result<Vec<[[f64; 2]; 3]>, ReadEr
     let name = path.to_string_lossy().to_ascii_lowercase();
     if !name.trim_end_matches(".gz").ends_with(".obj") {
         let found = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        return Err(ReadError { file: path.into(), location: None, problem: Problem::Extension { found } });
+        return Err(ReadError::of_whole(path, Problem::Extension { found }));
     }
     texture_of(path, &bytes(path)?)
 }
@@ -186,15 +183,13 @@ fn unmarked<'a>(file: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
 
 /// Checks the whole mesh; an error has no place.
 fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
-    match mesh.check() {
-        Ok(()) => Ok(mesh),
-        Err(error) => Err(ReadError { file: file.into(), location: None, problem: error.into() }),
-    }
+    mesh.check().map_err(|error| ReadError::of_whole(file, error))?;
+    Ok(mesh)
 }
 
 /// All bytes of a file, decompressed.
 fn bytes(file: &Path) -> Result<Vec<u8>, ReadError> {
-    let fail = |problem| ReadError { file: PathBuf::from(file), location: None, problem };
+    let fail = |problem: Problem| ReadError::of_whole(file, problem);
     let open = |error: std::io::Error| fail(Problem::Open { kind: error.kind() });
     let mut raw = Vec::new();
     File::open(file).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut raw)).map_err(open)?;

@@ -50,40 +50,12 @@ fn mesh(fields: &mut Fields<'_>) -> Result<Mesh, Fault> {
                 }
             }
             // Curved elements: the mid-side nodes follow the corners.
-            b"trianglesp2" => {
-                for _ in 0..fields.text::<usize>("the number of triangles")? {
-                    let triangle: [u32; 3] = element(fields, mesh.positions.len(), 3)?;
-                    polygon::add(&triangle, &mesh.positions, &mut mesh.triangles);
-                }
-            }
-            b"quadrilateralsq2" => {
-                for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
-                    let quad: [u32; 4] = element(fields, mesh.positions.len(), 5)?;
-                    polygon::add(&quad, &mesh.positions, &mut mesh.triangles);
-                }
-            }
-            b"tetrahedrap2" => {
-                for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
-                    tetrahedron(fields, &mut mesh, 6)?;
-                }
-            }
-            b"triangles" => {
-                for _ in 0..fields.text::<usize>("the number of triangles")? {
-                    let triangle: [u32; 3] = element(fields, mesh.positions.len(), 0)?;
-                    polygon::add(&triangle, &mesh.positions, &mut mesh.triangles);
-                }
-            }
-            b"quadrilaterals" => {
-                for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
-                    let quad: [u32; 4] = element(fields, mesh.positions.len(), 0)?;
-                    polygon::add(&quad, &mesh.positions, &mut mesh.triangles);
-                }
-            }
-            b"tetrahedra" => {
-                for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
-                    tetrahedron(fields, &mut mesh, 0)?;
-                }
-            }
+            b"trianglesp2" => polygons::<3>(fields, "the number of triangles", 3, &mut mesh)?,
+            b"quadrilateralsq2" => polygons::<4>(fields, "the number of quadrilaterals", 5, &mut mesh)?,
+            b"tetrahedrap2" => tetrahedra(fields, 6, &mut mesh)?,
+            b"triangles" => polygons::<3>(fields, "the number of triangles", 0, &mut mesh)?,
+            b"quadrilaterals" => polygons::<4>(fields, "the number of quadrilaterals", 0, &mut mesh)?,
+            b"tetrahedra" => tetrahedra(fields, 0, &mut mesh)?,
             other if ELEMENTS.iter().any(|name| other.starts_with(name)) && !other.ends_with(ORDERING) => {
                 return Err(fields.fault(Problem::Word {
                     expected: "triangles, quadrilaterals or tetrahedra of order 1 or 2",
@@ -124,8 +96,25 @@ fn element<const N: usize>(
     })
 }
 
-/// Reads a tetrahedron with `middles` mid-side nodes.
-fn tetrahedron(fields: &mut Fields<'_>, mesh: &mut Mesh, middles: usize) -> Result<(), Fault> {
-    let corners = element(fields, mesh.positions.len(), middles)?;
-    fields.tetrahedron(corners, |k| i64::from(corners[k]) + 1, &mut mesh.tetrahedra)
+/// Reads a list of polygons with `middles` mid-side nodes each.
+fn polygons<const N: usize>(
+    fields: &mut Fields<'_>,
+    what: &'static str,
+    middles: usize,
+    mesh: &mut Mesh,
+) -> Result<(), Fault> {
+    for _ in 0..fields.text::<usize>(what)? {
+        let corners: [u32; N] = element(fields, mesh.positions.len(), middles)?;
+        polygon::add(&corners, &mesh.positions, &mut mesh.triangles);
+    }
+    Ok(())
+}
+
+/// Reads a list of tetrahedra with `middles` mid-side nodes each.
+fn tetrahedra(fields: &mut Fields<'_>, middles: usize, mesh: &mut Mesh) -> Result<(), Fault> {
+    for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
+        let corners = element(fields, mesh.positions.len(), middles)?;
+        fields.tetrahedron(corners, |k| i64::from(corners[k]) + 1, &mut mesh.tetrahedra)?;
+    }
+    Ok(())
 }

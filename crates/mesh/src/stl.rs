@@ -32,7 +32,7 @@ fn binary(bytes: &[u8], count: usize) -> Result<Vec<[f64; 3]>, Fault> {
     for _ in 0..count {
         fields.skip(12, "a normal")?;
         for _ in 0..3 {
-            corners.push([fields.coordinate(4)?, fields.coordinate(4)?, fields.coordinate(4)?]);
+            corners.push(fields.point(4)?);
         }
         fields.skip(2, "the attribute of a triangle")?;
     }
@@ -57,7 +57,7 @@ fn text(bytes: &[u8]) -> Result<Vec<[f64; 3]>, Fault> {
                 fields.keyword("loop")?;
                 for _ in 0..3 {
                     fields.keyword("vertex")?;
-                    corners.push([fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?]);
+                    corners.push(fields.point(8)?);
                 }
                 fields.keyword("endloop")?;
                 fields.keyword("endfacet")?;

@@ -4,9 +4,20 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::error::raise;
+
 /// A copy of an array of `float64` of any shape, in C order.
 pub(crate) fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     PyBuffer::<f64>::get(array)?.to_vec(array.py())
+}
+
+/// A copy of an array of n numbers.
+pub(crate) fn vector(array: &Bound<'_, PyAny>, n: usize, what: &'static str) -> PyResult<Vec<f64>> {
+    let found = numbers(array)?;
+    if found.len() != n {
+        return Err(raise(coarsen::Error::Shape { what, expected: n, found: found.len() }));
+    }
+    Ok(found)
 }
 
 /// A copy of a guess of n numbers; zeros without one.

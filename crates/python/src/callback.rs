@@ -46,15 +46,14 @@ pub(crate) struct Function<'a> {
     pub(crate) failure: &'a Failure,
 }
 
-impl Function<'_> {
-    fn call(&self, x: &[f64], y: &mut [f64]) {
-        let called = |py: Python<'_>| {
-            let found = self.f.bind(py).call1((to_array(py, x)?,))?;
-            PyBuffer::<f64>::get(&found)?.copy_to_slice(py, y)
-        };
-        if self.failure.is_set() || self.failure.unless(Python::attach(called)).is_none() {
-            y.fill(f64::NAN);
-        }
+/// y = f(x) for [`Function`].
+pub(crate) fn call(f: &Py<PyAny>, failure: &Failure, x: &[f64], y: &mut [f64]) {
+    let called = |py: Python<'_>| {
+        let found = f.bind(py).call1((to_array(py, x)?,))?;
+        PyBuffer::<f64>::get(&found)?.copy_to_slice(py, y)
+    };
+    if failure.is_set() || failure.unless(Python::attach(called)).is_none() {
+        y.fill(f64::NAN);
     }
 }
 
@@ -64,13 +63,13 @@ impl LinearOperator<Vec<f64>> for Function<'_> {
     }
 
     fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
-        self.call(x, y);
+        call(self.f, self.failure, x, y);
     }
 }
 
 impl Preconditioner<Vec<f64>> for Function<'_> {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        self.call(r, z);
+        call(self.f, self.failure, r, z);
     }
 
     fn kind(&self) -> PreconditionerKind {

@@ -41,7 +41,7 @@ use coarsen::{
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::array::{indices, numbers, to_array, to_indices};
+use crate::array::{indices, numbers, to_array, to_indices, vector};
 use crate::callback::{Failure, Function};
 use crate::error::raise;
 use crate::matrix::Matrix;
@@ -439,15 +439,6 @@ impl Relaxation {
         self.failure.raise()?;
         to_array(py, &x)
     }
-}
-
-/// An array of n numbers.
-fn vector(array: &Bound<'_, PyAny>, n: usize, what: &'static str) -> PyResult<Vec<f64>> {
-    let found = numbers(array)?;
-    if found.len() != n {
-        return Err(raise(Error::Shape { what, expected: n, found: found.len() }));
-    }
-    Ok(found)
 }
 
 /// A hierarchy with its cycle.

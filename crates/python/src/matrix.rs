@@ -7,7 +7,7 @@ use coarsen::LinearOperator;
 use coarsen::sparse::{Bsr, Pattern, Zeros, detect_block_size};
 use pyo3::prelude::*;
 
-use crate::array::{equals, indices, numbers, to_array, to_indices};
+use crate::array::{equals, indices, numbers, to_array, to_indices, vector};
 use crate::error::raise;
 use crate::run::run;
 
@@ -120,12 +120,8 @@ impl Matrix {
         x: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (x, (rows, columns)) = (numbers(x)?, self.bsr.shape());
-        if x.len() != columns {
-            let (what, expected, found) = ("x", columns, x.len());
-            return Err(raise(coarsen::Error::Shape { what, expected, found }));
-        }
-        let (bsr, mut y) = (&*self.bsr, vec![0.0; rows]);
+        let (rows, columns) = self.bsr.shape();
+        let (x, bsr, mut y) = (vector(x, columns, "x")?, &*self.bsr, vec![0.0; rows]);
         run(py, threads, |_| bsr.apply(&x, &mut y))?;
         to_array(py, &y)
     }

@@ -19,7 +19,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::{numbers, to_array};
+use crate::array::{numbers, to_array, vector};
 use crate::error::raise;
 use crate::matrix::Matrix;
 use crate::run::run;
@@ -116,12 +116,7 @@ impl Preconditioner {
         r: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let r = numbers(r)?;
-        if r.len() != self.size {
-            let (what, expected, found) = ("r", self.size, r.len());
-            return Err(raise(coarsen::Error::Shape { what, expected, found }));
-        }
-        let mut z = vec![0.0; self.size];
+        let (r, mut z) = (vector(r, self.size, "r")?, vec![0.0; self.size]);
         run(py, threads, |_| self.shared().apply(&r, &mut z))?;
         to_array(py, &z)
     }

@@ -1,12 +1,11 @@
 //! `--precond sa`, `--precond rs` and their options.
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, coarsen, ends, fails, solve, solves};
 
 #[test]
 fn the_report_tells_of_the_levels() {
     let folder = Folder::new();
-    let (done, report) = solve(&folder, "--problem poisson2d:40 --method cg --precond sa");
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (done, report) = solves(&folder, "--problem poisson2d:40 --method cg --precond sa");
     assert!(report["levels"].as_u64().unwrap() >= 2, "{}", report["levels"]);
     assert!((1.0..3.0).contains(&report["operator_complexity"].as_f64().unwrap()));
     for word in ["smoothed aggregation", "level", "unknowns", "1600", "operator complexity"] {
@@ -20,8 +19,8 @@ fn the_report_tells_of_the_levels() {
 fn every_option_solves_and_does_something() {
     let folder = Folder::new();
     let iterations = |words: &str| {
-        let (done, report) = solve(&folder, &format!("--problem anisotropic2d:40 --precond sa {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (_, report) =
+            ends(&folder, &format!("--problem anisotropic2d:40 --precond sa {words}"), 0, "converged");
         (report["method"].clone(), report["levels"].as_u64().unwrap(), report["history"].clone())
     };
     let plain = iterations("");
@@ -53,8 +52,7 @@ fn a_k_cycle_goes_under_a_flexible_method() {
     let (done, report) =
         solve(&folder, "--problem poisson2d:40 --precond sa --sa-cycle k --sa-coarse-size 20");
     assert_eq!((done.code, report["method"].as_str()), (0, Some("fcg")), "{}", done.err);
-    let done = coarsen("solve --problem poisson2d:40 --precond sa --sa-cycle k --method cg");
-    assert!(done.code == 2 && done.err.contains("fcg"), "{} {}", done.code, done.err);
+    fails("solve --problem poisson2d:40 --precond sa --sa-cycle k --method cg", 2, "fcg");
 }
 
 #[test]
@@ -65,8 +63,7 @@ fn options_that_would_be_ignored_are_refused() {
         "--precond sa --sa-modes found:0",
         "--precond sa --sa-levels 0",
     ] {
-        let done = coarsen(&format!("solve --problem poisson2d:10 --method cg {words}"));
-        assert!(done.code == 2 && done.err.contains("--sa-"), "{words}: {} {}", done.code, done.err);
+        fails(&format!("solve --problem poisson2d:10 --method cg {words}"), 2, "--sa-");
     }
 }
 
@@ -74,8 +71,8 @@ fn options_that_would_be_ignored_are_refused() {
 fn ruge_stueben_solves_with_each_interpolation() {
     let folder = Folder::new();
     let solved = |words: &str| {
-        let (done, report) = solve(&folder, &format!("--problem anisotropic2d:60 --precond rs {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (done, report) =
+            ends(&folder, &format!("--problem anisotropic2d:60 --precond rs {words}"), 0, "converged");
         assert!(report["levels"].as_u64().unwrap() > 1, "{words}: {}", done.out);
         report["history"].clone()
     };

@@ -1,6 +1,6 @@
 //! `--backend` and `devices`, with and without OpenCL.
 
-use crate::common::{Done, Folder, coarsen, command, ended, solve};
+use crate::common::{Done, Folder, coarsen, command, ended, fails, solve};
 
 /// Whether this build supports devices and this machine has a device. Fails if there is none and the
 /// environment requires one.
@@ -29,8 +29,7 @@ fn a_missing_backend_is_told() {
 #[test]
 fn names_of_no_backend_are_refused() {
     for name in ["cuda", "opencl:", "opencl:x"] {
-        let done = coarsen(&format!("solve --backend {name}"));
-        assert!(done.code == 2 && done.err.contains("opencl:N"), "{name}: {}", done.err);
+        fails(&format!("solve --backend {name}"), 2, "opencl:N");
     }
 }
 
@@ -117,9 +116,7 @@ fn methods_of_the_cpu_alone_are_refused_on_devices() {
         return;
     }
     for (words, names) in [("--precond ic0 --method cg", "ic0"), ("--method direct", "--backend")] {
-        let done = coarsen(&format!("solve --problem poisson2d:30 --backend opencl {words}"));
-        assert!(done.code == 2 && done.err.contains(names), "{words}: {} {}", done.code, done.err);
+        fails(&format!("solve --problem poisson2d:30 --backend opencl {words}"), 2, names);
     }
-    let done = coarsen("solve --problem poisson2d:10 --backend opencl:99");
-    assert!(done.code == 5 && done.err.contains("99"), "{}", done.err);
+    fails("solve --problem poisson2d:10 --backend opencl:99", 5, "99");
 }

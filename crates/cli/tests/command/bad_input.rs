@@ -1,6 +1,6 @@
 //! Wrong usage is exit code 2, invalid input 3; both print a remedy.
 
-use crate::common::{Folder, coarsen};
+use crate::common::{Folder, coarsen, fails};
 
 #[test]
 fn wrong_usage_exits_with_its_code() {
@@ -47,8 +47,7 @@ fn messages_say_what_is_wrong() {
         ("generate cloth:9 --dt NaN --out x", "positive"),
         ("solve --precond sa --sa-theta -1", "0 or more"),
     ] {
-        let done = coarsen(words);
-        assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
+        let done = fails(words, 2, cause);
         assert!(!done.err.contains("no no"), "{words}: {}", done.err);
     }
     let done = coarsen("solve --problem poisson2d:10 --method cg --precond sa");
@@ -84,12 +83,18 @@ fn one_mistake_has_one_code() {
             3,
         ),
         (
-            vec![
-                "solve --problem poisson2d:0".to_owned(),
-                "solve --problem stack:0".to_owned(),
-                "compare --problem poisson2d:0".to_owned(),
-                "minimize --problem bar-twist:0".to_owned(),
-            ],
+            [
+                "solve --problem poisson2d",
+                "solve --problem jump3d:9",
+                "solve --problem graph:9 --dt 1",
+                "solve --problem poisson2d:0",
+                "solve --problem stack:0",
+                "generate cube:3 --out x",
+                "compare --problem poisson2d:0",
+                "minimize --problem bar-twist:0",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             2,
         ),
         (
@@ -103,12 +108,8 @@ fn one_mistake_has_one_code() {
     ] {
         for words in commands {
             let done = coarsen(&words);
-            assert!(
-                done.code == code && done.err.starts_with("error: "),
-                "{words}: {} {}",
-                done.code,
-                done.err
-            );
+            let is_error = done.err.starts_with("error: ");
+            assert!(done.code == code && is_error, "{words}: {} {}", done.code, done.err);
         }
     }
 }
@@ -124,11 +125,8 @@ fn coordinates_of_few_nodes_are_no_blocks() {
         let done = coarsen(&format!("solve {a} --coordinates {points}"));
         assert_eq!(done.code, code, "{nodes}: {}", done.err);
         let cure = format!("--block-size {}", 720 / nodes);
-        assert!(
-            code == 0 || done.err.contains("points.mtx") && done.err.contains(&cure),
-            "{nodes}: {}",
-            done.err
-        );
+        let is_told = done.err.contains("points.mtx") && done.err.contains(&cure);
+        assert!(code == 0 || is_told, "{nodes}: {}", done.err);
     }
     let points = folder.vector("points.mtx", &[1.0; 40]);
     assert_eq!(coarsen(&format!("solve {a} --coordinates {points} --block-size 18")).code, 0);
@@ -154,16 +152,9 @@ fn bad_matrices_are_named_by_line() {
         (format!("{banner}2 2 1\n1 1 1\n2 2 1\n"), 2),
     ] {
         let a = folder.file("a.mtx", &text);
-        let done = coarsen(&format!("solve {a}"));
-        assert!(
-            done.code == 3 && done.err.contains(&format!("a.mtx:{line}: ")),
-            "{text:?}: {} {}",
-            done.code,
-            done.err
-        );
+        fails(&format!("solve {a}"), 3, &format!("a.mtx:{line}: "));
     }
-    let done = coarsen(&format!("solve {}", folder.path("none.mtx").display()));
-    assert!(done.code == 3 && done.err.contains("none.mtx"), "{}", done.err);
+    fails(&format!("solve {}", folder.path("none.mtx").display()), 3, "none.mtx");
 }
 
 #[test]
@@ -173,10 +164,8 @@ fn files_beside_the_matrix_must_fit() {
     let three = folder.vector("three.mtx", &[1.0; 3]);
     let nan = folder.file("nan.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\nnan\n1\n1\n");
     for option in ["--rhs", "--x0", "--coordinates", "--near-kernel", "--null-space"] {
-        let done = coarsen(&format!("solve {a} {option} {three}"));
-        assert!(done.code == 3 && done.err.contains("three.mtx"), "{option}: {} {}", done.code, done.err);
-        let done = coarsen(&format!("solve {a} {option} {nan}"));
-        assert!(done.code == 3 && done.err.contains("nan.mtx:4"), "{option}: {} {}", done.code, done.err);
+        fails(&format!("solve {a} {option} {three}"), 3, "three.mtx");
+        fails(&format!("solve {a} {option} {nan}"), 3, "nan.mtx:4");
     }
     let two = folder.vector("two.mtx", &[1.0; 2]);
     assert_eq!(coarsen(&format!("solve {a} --coordinates {two}")).code, 0);

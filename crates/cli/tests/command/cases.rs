@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use coarsen::{LinearOperator, matrix_market};
 
-use crate::common::{Folder, coarsen, iterations, solve};
+use crate::common::{Folder, coarsen, ends, iterations, solve, solves, succeeds};
 
 /// The folder of the cases; `None` with a printed reason without data.
 fn cases() -> Option<PathBuf> {
@@ -18,11 +18,6 @@ fn with_paths(cases: &Path, words: &str) -> String {
         false => word.to_owned(),
     };
     words.split_whitespace().map(path).collect::<Vec<_>>().join(" ")
-}
-
-/// Replaces `NAME` in words by the path of a case, and solves.
-fn solved(folder: &Folder, cases: &Path, words: &str) -> (crate::common::Done, serde_json::Value) {
-    solve(folder, &with_paths(cases, words))
 }
 
 /// The relative residual of a solution, from the files alone. A diagonal entry above 1e29 prescribes the value 0.01, which
@@ -60,9 +55,8 @@ fn systems_of_clients_are_solved() {
     ] {
         let (out, [matrix, rhs]) =
             (folder.path("x.mtx"), [".mtx.gz", ".b.mtx.gz"].map(|end| format!("clients/{name}{end}")));
-        let (done, report) =
-            solved(&folder, &cases, &format!("{matrix} --rhs {rhs} --out {}", out.display()));
-        assert_eq!(done.code, 0, "{name}: {}", done.err);
+        let words = format!("{matrix} --rhs {rhs} --out {}", out.display());
+        let (_, report) = solves(&folder, &with_paths(&cases, &words));
         assert!(report["true_relative_residual"].as_f64().unwrap() <= 1e-8, "{name}");
         let relative = residual(&cases.join(matrix), Some(&cases.join(rhs)), &out);
         assert!(relative <= 1.001e-8, "{name}: {relative:e} from the files");
@@ -73,11 +67,8 @@ fn systems_of_clients_are_solved() {
 #[test]
 fn bug_reports_have_the_right_results() {
     let (Some(cases), folder) = (cases(), Folder::new()) else { return };
-    let tells = |words: &str, code: i32, outcome: &str| {
-        let (done, report) = solved(&folder, &cases, words);
-        assert_eq!((done.code, report["outcome"].as_str()), (code, Some(outcome)), "{words}: {}", done.err);
-        (done, report)
-    };
+    let tells =
+        |words: &str, code: i32, outcome: &str| ends(&folder, &with_paths(&cases, words), code, outcome);
     let neumann = "01-neumann.mtx --rhs 01-neumann_bad_b.mtx --null-space constants";
     let (done, _) = tells(neumann, 4, "inconsistent");
     assert!(done.err.contains("1.0e-6") && !done.err.contains("give the null space"), "{}", done.err);
@@ -159,8 +150,7 @@ fn solutions_of_bug_reports_satisfy_their_files() {
         ("17-by-component.mtx", "ones", "--coordinates 17-xyz.mtx"),
     ] {
         let words = format!("{matrix} --rhs {rhs} {words} --out {}", out.display());
-        let (done, _) = solved(&folder, &cases, &words);
-        assert_eq!(done.code, 0, "{words}: {}", done.err);
+        solves(&folder, &with_paths(&cases, &words));
         let rhs = (rhs != "ones").then(|| cases.join(rhs));
         let relative = residual(&cases.join(matrix), rhs.as_deref(), &out);
         assert!(relative <= 1.001e-8, "{words}: {relative:e}");
@@ -180,8 +170,7 @@ fn info_names_the_choice_of_solve() {
     let cases = cases();
     let of_files = cases.iter().flat_map(|cases| of_files.map(|words| with_paths(cases, words)));
     for words in given.into_iter().map(str::to_owned).chain(of_files) {
-        let info = coarsen(&format!("info {words}"));
-        assert_eq!(info.code, 0, "{}", info.err);
+        let info = succeeds(&format!("info {words}"));
         let (_, report) = solve(&folder, &words);
         let mut told = info.out.lines().skip_while(|line| !line.contains("solve would use")).skip(1);
         let first = report["attempts"].get(0).unwrap_or(&report);

@@ -3,7 +3,7 @@
 use coarsen::matrix_market::{Dense, read_dense, read_system, write_dense};
 use coarsen::problems::random_vector;
 
-use crate::common::{Done, Folder, chain, coarsen, json, residual, solve};
+use crate::common::{Folder, chain, coarsen, ends, fails, json, residual, solve, solves};
 
 /// A problem in files, with k right-hand sides. Returns the words of both.
 fn files(folder: &Folder, spec: &str, k: usize) -> (String, usize) {
@@ -37,8 +37,7 @@ fn all_columns_are_solved_with_one_setup() {
     ] {
         let (system, n) = files(&folder, spec, 4);
         let x = folder.path("x.mtx").display().to_string();
-        let (done, report) = solve(&folder, &format!("{system} {words} --out {x}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (done, report) = ends(&folder, &format!("{system} {words} --out {x}"), 0, "converged");
         let columns = report["right_hand_sides"].as_array().unwrap();
         let tolerance = report["tolerance"].as_f64().unwrap();
         let residuals = residuals(&folder);
@@ -75,10 +74,8 @@ fn columns_pass_constraints_and_dumps() {
     let b = folder.path("b.mtx").display().to_string();
     let dump = folder.path("dump").display().to_string();
     let words = format!("--problem pinned:8 --rhs {b} --method cg --dump {dump}");
-    let (done, first) = solve(&folder, &words);
-    assert_eq!(done.code, 0, "{}", done.err);
-    let (done, second) = solve(&folder, &format!("--options {dump}"));
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, first) = solves(&folder, &words);
+    let (_, second) = solves(&folder, &format!("--options {dump}"));
     let iterations = |report: &serde_json::Value| report["right_hand_sides"][1]["iterations"].as_u64();
     assert!(iterations(&first).is_some() && iterations(&first) == iterations(&second));
 }
@@ -93,15 +90,12 @@ fn guesses_belong_to_columns() {
         folder.path("x0.mtx").display().to_string()
     };
     for k in [1, 3] {
-        let (done, report) =
-            solve(&folder, &format!("{system} --x0 {} --method cg --max-iterations 1", guess(k)));
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some("iteration_limit")), "{}", done.err);
+        let words = format!("{system} --x0 {} --method cg --max-iterations 1", guess(k));
+        let (done, _) = ends(&folder, &words, 4, "iteration_limit");
         assert!(done.out.contains("3: iteration limit, 1 iteration"), "{}", done.out);
     }
-    let done = coarsen(&format!("solve {system} --x0 {}", guess(2)));
-    assert!(done.code == 3 && done.err.contains("2 columns, but --rhs has 3"), "{}", done.err);
-    let done = coarsen(&format!("compare {system}"));
-    assert!(done.code == 2 && done.err.contains("--rhs has 3 columns"), "{}", done.err);
+    fails(&format!("solve {system} --x0 {}", guess(2)), 3, "2 columns, but --rhs has 3");
+    fails(&format!("compare {system}"), 2, "--rhs has 3 columns");
     assert_eq!(coarsen(&format!("info {system}")).code, 0);
 }
 
@@ -136,12 +130,10 @@ fn time_limits_end_setups_iterations_and_factors() {
         ("--problem elasticity3d:30 --method cg --precond sa --time-limit 0.01", "time_limit"),
         ("--problem poisson3d:30 --method direct --time-limit 1e-6", "left_out"),
     ] {
-        let (done, report) = solve(&folder, words);
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some(outcome)), "{words}: {}", done.err);
+        let (done, _) = ends(&folder, words, 4, outcome);
         assert!(done.err.contains("--time-limit"), "{words}: {}", done.err);
     }
-    let Done { code, err, .. } = coarsen("solve --problem stack:4 --steps 2 --time-limit 9");
-    assert!(code == 2 && err.contains("--time-limit"), "{err}");
+    fails("solve --problem stack:4 --steps 2 --time-limit 9", 2, "--time-limit");
     assert_eq!(coarsen("solve --problem poisson2d:20 --method direct --time-limit 60").code, 0);
 }
 

@@ -91,6 +91,46 @@ pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
     Done::of(child.wait_with_output().unwrap())
 }
 
+/// As [`coarsen`], which must succeed.
+#[track_caller]
+pub(crate) fn succeeds(words: &str) -> Done {
+    let done = coarsen(words);
+    assert_eq!(done.code, 0, "{words}: {}{}", done.out, done.err);
+    done
+}
+
+/// As [`succeeds`], with the text `told` on the standard output.
+#[track_caller]
+pub(crate) fn prints(words: &str, told: &str) -> Done {
+    let done = succeeds(words);
+    assert!(done.out.contains(told), "{words}: {told}: {}", done.out);
+    done
+}
+
+/// As [`coarsen`], which must end with `code` and an error that contains `told`.
+#[track_caller]
+pub(crate) fn fails(words: &str, code: i32, told: &str) -> Done {
+    let done = coarsen(words);
+    assert!(done.code == code && done.err.contains(told), "{words}: {told}: {} {}", done.code, done.err);
+    done
+}
+
+/// As [`solve`], which must succeed.
+#[track_caller]
+pub(crate) fn solves(folder: &Folder, words: &str) -> (Done, Value) {
+    let (done, report) = solve(folder, words);
+    assert_eq!(done.code, 0, "{words}: {}", done.err);
+    (done, report)
+}
+
+/// As [`solve`], which must end with `code` and `outcome`.
+#[track_caller]
+pub(crate) fn ends(folder: &Folder, words: &str, code: i32, outcome: &str) -> (Done, Value) {
+    let (done, report) = solve(folder, words);
+    assert_eq!((done.code, report["outcome"].as_str()), (code, Some(outcome)), "{words}: {}", done.err);
+    (done, report)
+}
+
 /// Solves with a report in the folder, and returns both.
 pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
     let report = folder.path("report.json");

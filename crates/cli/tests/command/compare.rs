@@ -1,17 +1,16 @@
 //! `compare`: the table, the report, the picture, the time limit.
 
-use crate::common::{Folder, coarsen, json, seconds};
+use crate::common::{Folder, coarsen, fails, json, prints, seconds, succeeds};
 
 #[test]
 fn every_method_is_in_the_table_and_one_is_the_choice() {
     let folder = Folder::new();
     let (report, plot) = (folder.path("r.json"), folder.path("p.svg"));
-    let done = coarsen(&format!(
+    let done = succeeds(&format!(
         "compare --problem elasticity3d:5 --report {} --plot {}",
         report.display(),
         plot.display()
     ));
-    assert_eq!(done.code, 0, "{}", done.err);
     let table = json(&report).unwrap();
     let rows = table["rows"].as_array().unwrap();
     for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "mas", "as", "sa"] {
@@ -36,8 +35,7 @@ fn every_method_is_in_the_table_and_one_is_the_choice() {
 fn a_row_holds_the_seconds_of_its_retries() {
     let folder = Folder::new();
     let report = folder.path("r.json");
-    let done = coarsen(&format!("compare {} --report {}", folder.spoilt_by_rounding(), report.display()));
-    assert_eq!(done.code, 0, "{}", done.err);
+    let done = succeeds(&format!("compare {} --report {}", folder.spoilt_by_rounding(), report.display()));
     let table = json(&report).unwrap();
     let rows = table["rows"].as_array().unwrap();
     for row in rows {
@@ -85,12 +83,8 @@ fn unsymmetric_and_indefinite_matrices_have_their_methods() {
         (&indefinite, "minres + jacobi", "cg +"),
         (&zero, "gmres", "ilu0"),
     ] {
-        let done = coarsen(&format!("compare {file} --block-size 1"));
-        assert!(
-            done.code == 0 && done.out.contains(has) && !done.out.contains(lacks),
-            "{file}: {}",
-            done.out
-        );
+        let done = prints(&format!("compare {file} --block-size 1"), has);
+        assert!(!done.out.contains(lacks), "{file}: {}", done.out);
     }
 }
 
@@ -101,14 +95,9 @@ fn options_of_methods_that_do_not_run_are_refused() {
     let indefinite = folder.matrix("i.mtx", 2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 1.0)]);
     let unsymmetric = folder.matrix("u.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
     for (file, why) in [(&indefinite, "not positive definite"), (&unsymmetric, "not symmetric")] {
-        let done = coarsen(&format!("compare {file} --mas-domain 16"));
-        assert!(
-            done.code == 2 && done.err.contains("--mas-domain") && done.err.contains(why),
-            "{}",
-            done.err
-        );
-        let done = coarsen(&format!("compare {file} --block-size 1 --as-overlap 2"));
-        assert!(done.code == 0 && done.out.contains("+ ras"), "{}{}", done.out, done.err);
+        let done = fails(&format!("compare {file} --mas-domain 16"), 2, "--mas-domain");
+        assert!(done.err.contains(why), "{}", done.err);
+        prints(&format!("compare {file} --block-size 1 --as-overlap 2"), "+ ras");
     }
     for (words, row) in [
         ("--as-domain 8", "cg + as"),
@@ -116,17 +105,13 @@ fn options_of_methods_that_do_not_run_are_refused() {
         ("--sa-cycle k", "fcg + sa"),
         ("--rs-theta 0.5", "cg + rs"),
     ] {
-        let done = coarsen(&format!("compare --problem poisson2d:12 {words}"));
-        assert!(done.code == 0 && done.out.contains(row), "{words}: {}{}", done.out, done.err);
+        prints(&format!("compare --problem poisson2d:12 {words}"), row);
     }
-    let done = coarsen("compare --problem elasticity3d:4 --rs-theta 0.5");
-    assert!(done.code == 2 && done.err.contains("one unknown for each node"), "{}{}", done.out, done.err);
+    fails("compare --problem elasticity3d:4 --rs-theta 0.5", 2, "one unknown for each node");
     // The option has an effect.
     let iterations = |words: &str| {
         let report = folder.path("r.json");
-        let done =
-            coarsen(&format!("compare --problem poisson2d:30 {words} --quiet --report {}", report.display()));
-        assert_eq!(done.code, 0, "{}", done.err);
+        succeeds(&format!("compare --problem poisson2d:30 {words} --quiet --report {}", report.display()));
         let table = json(&report).unwrap();
         let rows = table["rows"].as_array().unwrap();
         rows.iter().find(|row| row["precond"] == "as").unwrap()["iterations"].as_u64().unwrap()
@@ -139,7 +124,6 @@ fn options_of_methods_that_do_not_run_are_refused() {
 fn a_zero_right_hand_side_is_drawn() {
     let folder = Folder::new();
     let (b, plot) = (folder.vector("b.mtx", &[0.0; 9]), folder.path("p.svg"));
-    let done = coarsen(&format!("compare --problem poisson2d:3 --rhs {b} --plot {}", plot.display()));
-    assert_eq!(done.code, 0, "{}", done.err);
+    succeeds(&format!("compare --problem poisson2d:3 --rhs {b} --plot {}", plot.display()));
     assert!(std::fs::read_to_string(plot).unwrap().contains("<svg"));
 }

@@ -2,7 +2,7 @@
 
 use coarsen::matrix_market::{read_dense, read_system};
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, fails, solve, solves, succeeds};
 
 /// A hermitian chain: 2.5 on the diagonal, and −1 + i/2 below it.
 fn chain(folder: &Folder, n: usize) -> String {
@@ -34,8 +34,7 @@ fn hermitian_systems_are_solved_by_methods_for_symmetric_ones() {
         for words in
             ["", "--method cg", "--method minres", "--method gmres --precond ilu0", "--method direct"]
         {
-            let (done, report) = solve(&folder, &format!("{a} --rhs {rhs} {words} --out {x}"));
-            assert_eq!(done.code, 0, "{rhs} {words}: {}", done.err);
+            let (done, report) = solves(&folder, &format!("{a} --rhs {rhs} {words} --out {x}"));
             assert!(residual(&a, b.clone(), &x) <= 1.001e-8, "{rhs} {words}");
             assert_eq!((report["complex"].as_bool(), report["block_size"].as_u64()), (Some(true), Some(2)));
             assert!(done.out.contains("400 complex unknowns as 800 real ones"), "{}", done.out);
@@ -47,8 +46,7 @@ fn hermitian_systems_are_solved_by_methods_for_symmetric_ones() {
         assert_eq!(solve(&folder, &words).0.code, 0, "{near}");
     }
     let short = folder.vector("short.mtx", &[1.0; 3]);
-    let done = coarsen(&format!("solve {a} --rhs {short}"));
-    assert!(done.code == 3 && done.err.contains("short.mtx"), "{}", done.err);
+    fails(&format!("solve {a} --rhs {short}"), 3, "short.mtx");
 }
 
 /// Complex numbers are refused where real ones are needed, by the name of their file.
@@ -75,12 +73,7 @@ fn complex_files_of_real_systems_are_refused() {
         (format!("{real} --coordinates {points}"), "coordinates are real"),
         (format!("{complex} --coordinates {points}"), "coordinates are real"),
     ] {
-        let done = coarsen(&format!("solve {words}"));
-        assert!(
-            done.code == 3 && done.err.contains(&format!("has complex numbers, but {what}")),
-            "{words}: {}",
-            done.err
-        );
+        fails(&format!("solve {words}"), 3, &format!("has complex numbers, but {what}"));
     }
 }
 
@@ -91,8 +84,7 @@ fn contacts_of_complex_systems_are_added() {
     let n = 6;
     let (a, x) = (chain(&folder, n), folder.path("x.mtx").display().to_string());
     let with = |contact: &str| {
-        let done = coarsen(&format!("solve {a} --contact {contact} --rhs ones --method direct --out {x}"));
-        assert_eq!(done.code, 0, "{contact}: {}", done.err);
+        succeeds(&format!("solve {a} --contact {contact} --rhs ones --method direct --out {x}"));
         read_dense(&x).unwrap().into_values()
     };
     let pair = |imaginary: &str| {

@@ -1,6 +1,6 @@
 //! Problems with constraints.
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, fails, prints, solves};
 
 #[test]
 fn every_preconditioner_respects_the_constraints() {
@@ -10,8 +10,7 @@ fn every_preconditioner_respects_the_constraints() {
     for precond in ["none", "jacobi", "block-jacobi", "gs", "ssor", "ic0", "chebyshev", "sa", "mas", "auto"] {
         let words =
             format!("--problem pinned:21 --share 0.3 --precond {precond} --tol 1e-10 --out {}", x.display());
-        let (done, report) = solve(&folder, &words);
-        assert_eq!(done.code, 0, "{precond}: {}", done.err);
+        let (done, report) = solves(&folder, &words);
         assert!(done.out.contains("120 of 441 nodes filtered by 240 constraints"), "{precond}: {}", done.out);
         assert!(report["notes"][0].as_str().is_some_and(|note| note.starts_with("120 of 441")), "{report}");
         all.push(std::fs::read_to_string(&x).unwrap());
@@ -35,14 +34,11 @@ fn every_preconditioner_respects_the_constraints() {
 
 #[test]
 fn comparisons_and_files_are_of_the_filtered_system() {
-    let done = coarsen("compare --problem pinned:12 --limit 5");
-    assert!(done.code == 0 && done.out.contains("of 144 nodes filtered"), "{}", done.out);
+    prints("compare --problem pinned:12 --limit 5", "of 144 nodes filtered");
     for (words, option) in [("cloth:12 --share 0.1", "share"), ("pinned:12 --jump 2", "jump")] {
-        let done = coarsen(&format!("solve --problem {words}"));
-        assert!(done.code == 2 && done.err.contains(option), "{words}: {}", done.err);
+        fails(&format!("solve --problem {words}"), 2, option);
     }
-    let done = coarsen("solve --problem pinned:12 --share 1.5");
-    assert!(done.code == 2 && done.err.contains("between 0 and 1"), "{}", done.err);
+    fails("solve --problem pinned:12 --share 1.5", 2, "between 0 and 1");
 }
 
 /// The extreme cases: no vertex, and all free vertices, have constraints.
@@ -50,13 +46,9 @@ fn comparisons_and_files_are_of_the_filtered_system() {
 fn none_and_all_vertices_may_be_constrained() {
     for precond in ["jacobi", "ic0", "sa", "mas"] {
         for (share, filtered) in [("0", "0 of 144 nodes"), ("1", "120 of 144 nodes")] {
-            let done =
-                coarsen(&format!("solve --problem pinned:12 --share {share} --precond {precond} --tol 1e-8"));
-            assert!(
-                done.code == 0 && done.out.contains(filtered),
-                "{precond} {share}: {}{}",
-                done.out,
-                done.err
+            prints(
+                &format!("solve --problem pinned:12 --share {share} --precond {precond} --tol 1e-8"),
+                filtered,
             );
         }
     }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::common::{Done, Folder, coarsen, command, ended, fed};
+use crate::common::{Done, Folder, coarsen, command, ended, fed, succeeds};
 
 const MATRIX: &str = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n";
 const VECTOR: &str = "%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
@@ -75,8 +75,7 @@ fn outputs_never_replace_each_other() {
 fn minus_is_the_standard_stream() {
     let folder = Folder::new();
     let words = "solve --problem poisson2d:4 --out -";
-    let done = coarsen(words);
-    assert_eq!(done.code, 0, "{}", done.err);
+    let done = succeeds(words);
     let x = coarsen::matrix_market::Source::new(std::io::Cursor::new(done.out)).vector().unwrap();
     assert_eq!(x.len(), 16);
     assert!(done.err.contains("converged"), "the text moves to the standard error: {}", done.err);

@@ -1,6 +1,6 @@
 //! Help, manual pages, completions, and the page of the book about the command.
 
-use crate::common::{Folder, coarsen, command, ended};
+use crate::common::{Folder, coarsen, command, ended, fails, prints, succeeds};
 
 const COMMANDS: [&str; 9] =
     ["solve", "compare", "info", "spy", "generate", "devices", "minimize", "completions", "man"];
@@ -89,25 +89,17 @@ fn every_example_of_the_help_runs() {
 #[test]
 fn shells_and_manuals_know_every_command() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let done = coarsen(&format!("completions {shell}"));
-        assert_eq!(done.code, 0, "{shell}: {}", done.err);
+        let done = succeeds(&format!("completions {shell}"));
         let values = if ["powershell", "elvish"].contains(&shell) { &[][..] } else { &["block-jacobi"] };
         for word in COMMANDS.iter().chain(&["sa-theta", "time-limit"]).chain(values) {
             assert!(done.out.contains(word), "{shell}: {word}");
         }
     }
     assert_eq!(coarsen("completions tcsh").code, 2);
-    let page = coarsen("man");
-    assert!(page.code == 0 && page.out.contains(".TH coarsen 1"), "{}", page.out);
+    prints("man", ".TH coarsen 1");
     for command in COMMANDS {
-        let page = coarsen(&format!("man {command}"));
-        assert!(
-            page.code == 0 && page.out.contains(&format!(".TH coarsen-{command} 1")),
-            "{command}: {}",
-            page.out
-        );
+        prints(&format!("man {command}"), &format!(".TH coarsen-{command} 1"));
     }
     assert!(coarsen("man solve").out.contains("\\-\\-sa\\-theta"));
-    let done = coarsen("man draw");
-    assert!(done.code == 2 && done.err.contains("no command `draw`"), "{}", done.err);
+    fails("man draw", 2, "no command `draw`");
 }

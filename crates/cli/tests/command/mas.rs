@@ -1,12 +1,11 @@
 //! `--precond mas` and its options.
 
-use crate::common::{Folder, chain, coarsen, solve};
+use crate::common::{Folder, chain, coarsen, ends, fails, solve, solves};
 
 #[test]
 fn the_report_tells_of_the_levels() {
     let folder = Folder::new();
-    let (done, report) = solve(&folder, "--problem cloth:25 --dt 0.01 --method cg --precond mas");
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (done, report) = solves(&folder, "--problem cloth:25 --dt 0.01 --method cg --precond mas");
     assert!(report["levels"].as_u64().unwrap() >= 2, "{}", report["levels"]);
     for word in ["multilevel additive schwarz", "domains of 32 nodes", "left out", "solved by a factor"] {
         assert!(done.out.contains(word), "{word}: {}", done.out);
@@ -17,8 +16,8 @@ fn the_report_tells_of_the_levels() {
 fn every_option_solves_and_does_something() {
     let folder = Folder::new();
     let history = |words: &str| {
-        let (done, report) = solve(&folder, &format!("--problem cloth:30 --dt 0.01 --precond mas {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (_, report) =
+            ends(&folder, &format!("--problem cloth:30 --dt 0.01 --precond mas {words}"), 0, "converged");
         report["history"].clone()
     };
     let plain = history("");
@@ -68,12 +67,9 @@ fn options_that_say_two_things_are_refused() {
         "--precond jacobi --mas-domain 16",
         "--mas-domain 16",
     ] {
-        let done = coarsen(&format!("solve --problem cloth:10 --dt 0.01 {words}"));
-        assert_eq!(done.code, 2, "{words}: {}", done.err);
-        assert!(done.err.contains("--mas-"), "{words}: {}", done.err);
+        fails(&format!("solve --problem cloth:10 --dt 0.01 {words}"), 2, "--mas-");
     }
-    let done = coarsen("compare --problem cloth:10 --mas-weights energy --mas-coarse sa");
-    assert!(done.code == 2 && done.err.contains("--mas-weights"), "{}", done.err);
+    fails("compare --problem cloth:10 --mas-weights energy --mas-coarse sa", 2, "--mas-weights");
 }
 
 /// One level with overlap: more overlap takes fewer iterations; restricted domains accept unsymmetric
@@ -82,8 +78,7 @@ fn options_that_say_two_things_are_refused() {
 fn one_level_takes_its_options() {
     let folder = Folder::new();
     let iterations = |words: &str| {
-        let (done, report) = solve(&folder, &format!("--problem cloth:30 --dt 0.01 {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (_, report) = ends(&folder, &format!("--problem cloth:30 --dt 0.01 {words}"), 0, "converged");
         report["iterations"].as_u64().unwrap()
     };
     let [none, one, two] = [0, 1, 2].map(|k| {
@@ -93,10 +88,8 @@ fn one_level_takes_its_options() {
     iterations("--method cg --precond as");
     iterations("--method cg --precond as --as-domain 200 --as-overlap 0");
     iterations("--method gmres --precond ras");
-    let refused = coarsen("solve --problem cloth:10 --dt 0.01 --precond mas --as-overlap 2");
-    assert!(refused.code == 2 && refused.err.contains("--as-overlap"), "{}", refused.err);
-    let refused = coarsen("solve --problem cloth:10 --dt 0.01 --as-domain 100");
-    assert!(refused.code == 2 && refused.err.contains("--as-domain"), "{}", refused.err);
+    fails("solve --problem cloth:10 --dt 0.01 --precond mas --as-overlap 2", 2, "--as-overlap");
+    fails("solve --problem cloth:10 --dt 0.01 --as-domain 100", 2, "--as-domain");
 }
 
 /// A matrix with a contact matrix is the sum of both.
@@ -108,8 +101,7 @@ fn contact_of_a_file_is_added() {
     let whole = folder.matrix("whole.mtx", 50, &[&chain(50, 2.0)[..], &pair].concat());
     let pair = folder.matrix("c.mtx", 50, &pair);
     let words = "--method cg --precond mas --mas-domain 8 --mas-coarse domains";
-    let (done, apart) = solve(&folder, &format!("{a} --contact {pair} {words}"));
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, apart) = solves(&folder, &format!("{a} --contact {pair} {words}"));
     let (_, together) = solve(&folder, &format!("{whole} {words}"));
     assert_eq!(apart["history"], together["history"]);
     let (_, alone) = solve(&folder, &format!("{a} {words}"));
@@ -134,8 +126,7 @@ fn inverses_follow_the_precision() {
     }
     let a = folder.matrix("A.mtx", 144, &entries);
     for precond in ["mas --mas-coarse domains", "as"] {
-        let (done, _) = solve(&folder, &format!("{a} --method cg --precond {precond} --precision f64"));
-        assert_eq!(done.code, 0, "{precond}: {}", done.err);
+        solves(&folder, &format!("{a} --method cg --precond {precond} --precision f64"));
     }
 }
 

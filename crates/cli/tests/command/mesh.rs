@@ -1,6 +1,6 @@
 //! Meshes from files: every format, for every problem with a mesh.
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, fails, solve, succeeds};
 
 /// Two tetrahedra on a common face, as points and as corners counted from 0.
 const POINTS: [[f64; 3]; 5] =
@@ -72,8 +72,7 @@ fn a_mesh_of_a_file_of_options_is_beside_it() {
     let name = std::path::Path::new(&body).file_name().unwrap().to_str().unwrap();
     for problem in [format!("softbody:{name}"), "garment:g.obj@1".to_owned(), "softbody:2".to_owned()] {
         let options = folder.file("run.toml", &format!("problem = \"{problem}\"\n"));
-        let done = coarsen(&format!("solve --options {options}"));
-        assert_eq!(done.code, 0, "{problem}: {}", done.err);
+        succeeds(&format!("solve --options {options}"));
     }
 }
 
@@ -147,12 +146,9 @@ fn errors_of_a_mesh_are_located() {
         ("softbody", &hexahedron, "hexahedron.mesh:5: "),
         ("garment", &unknown, "unknown extension `step`"),
     ] {
-        let done = coarsen(&format!("solve --problem {problem}:{file}"));
-        assert!(done.code == 3 && done.err.contains(cause), "{file}: {} {}", done.code, done.err);
+        let done = fails(&format!("solve --problem {problem}:{file}"), 3, cause);
         assert!(!done.err.contains("row"), "{file}: {}", done.err);
     }
-    let done = coarsen(&format!("solve --problem garment:{flat_triangle}@2"));
-    assert!(done.code == 3 && done.err.contains("triangle 1 "), "{}", done.err);
-    let done = coarsen(&format!("minimize --problem armadillo-stretch --mesh {flat_tetrahedron}"));
-    assert!(done.code == 3 && done.err.contains("tetrahedron 1 "), "{}", done.err);
+    fails(&format!("solve --problem garment:{flat_triangle}@2"), 3, "triangle 1 ");
+    fails(&format!("minimize --problem armadillo-stretch --mesh {flat_tetrahedron}"), 3, "tetrahedron 1 ");
 }

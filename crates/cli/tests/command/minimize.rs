@@ -1,20 +1,16 @@
 //! `minimize`: every method with every preconditioner, and invalid bodies.
 
-use crate::common::{Folder, coarsen};
+use crate::common::{Folder, coarsen, fails, prints, succeeds};
 
 #[test]
 fn every_direction_goes_with_every_preconditioner() {
     for direction in ["newton", "lbfgs", "ncg", "agd"] {
         for precond in ["none", "jacobi", "block-jacobi", "sa", "mas", "skinning"] {
-            let done = coarsen(&format!(
-                "minimize --problem bar-twist:2 --direction {direction} --precond {precond} --tol 1e-3"
-            ));
-            assert!(done.code == 0, "{direction} {precond}: {}{}", done.out, done.err);
-            assert!(done.out.contains("converged"), "{}", done.out);
+            let options = format!("--direction {direction} --precond {precond} --tol 1e-3");
+            prints(&format!("minimize --problem bar-twist:2 {options}"), "converged");
         }
     }
-    let done = coarsen("minimize --problem bar-twist:2 --direction gradient --precond sa --tol 1e-3");
-    assert!(done.code == 0, "{}{}", done.out, done.err);
+    succeeds("minimize --problem bar-twist:2 --direction gradient --precond sa --tol 1e-3");
 }
 
 /// The number before a word of the report.
@@ -55,22 +51,19 @@ fn histories_are_drawn() {
     assert!(done.code == 0 && done.out.is_empty(), "{}{}", done.out, done.err);
     assert!(std::fs::read_to_string(&out).unwrap().contains("relative gradient"));
     for command in ["minimize", "solve", "compare"] {
-        let refused = coarsen(&format!("{command} --plot history.png"));
-        assert!(refused.code == 2 && refused.err.contains(".svg"), "{command}: {}", refused.err);
+        fails(&format!("{command} --plot history.png"), 2, ".svg");
     }
 }
 
 #[test]
 fn ends_and_errors_have_their_codes() {
-    let spent =
-        coarsen("minimize --problem bar-twist:2 --direction gradient --precond none --max-iterations 3");
-    assert!(spent.code == 4 && spent.err.contains("--max-iterations"), "{}", spent.err);
-    let unknown = coarsen("minimize --problem bar-twist:many");
-    assert!(unknown.code == 2 && unknown.err.contains("whole number"), "{}", unknown.err);
-    let none = coarsen("minimize --problem bar-twist:0");
-    assert!(none.code == 2 && none.err.contains("at least 1"), "{}", none.err);
-    let mesh = coarsen("minimize --problem armadillo-stretch --mesh /no/such.msh");
-    assert!(mesh.code == 3 && mesh.err.contains("/no/such.msh"), "{}", mesh.err);
-    let unused = coarsen("minimize --problem bar-twist:2 --mesh /no/such.msh");
-    assert!(unused.code == 2 && unused.err.contains("leave --mesh out"), "{}", unused.err);
+    fails(
+        "minimize --problem bar-twist:2 --direction gradient --precond none --max-iterations 3",
+        4,
+        "--max-iterations",
+    );
+    fails("minimize --problem bar-twist:many", 2, "whole number");
+    fails("minimize --problem bar-twist:0", 2, "at least 1");
+    fails("minimize --problem armadillo-stretch --mesh /no/such.msh", 3, "/no/such.msh");
+    fails("minimize --problem bar-twist:2 --mesh /no/such.msh", 2, "leave --mesh out");
 }

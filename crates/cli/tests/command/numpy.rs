@@ -8,7 +8,7 @@ use coarsen::matrix_market::read_vector;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, coarsen, fails, solve, solves, succeeds};
 
 /// An array of NumPy: type, shape and bytes.
 fn array(kind: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -101,8 +101,7 @@ fn all_formats_are_the_same_matrix() {
     let a = folder.matrix("a.mtx", 4, &entries.map(|(i, j, v)| (i as usize + 1, j as usize + 1, v)));
     let x = folder.path("x.mtx").display().to_string();
     let solution = |a: &str| {
-        let done = coarsen(&format!("solve {a} --rhs ones --block-size 1 --method gmres --out {x}"));
-        assert_eq!(done.code, 0, "{a}: {}", done.err);
+        succeeds(&format!("solve {a} --rhs ones --block-size 1 --method gmres --out {x}"));
         read_vector(&x).unwrap()
     };
     let expected = solution(&a);
@@ -161,20 +160,11 @@ fn all_formats_are_the_same_matrix() {
         ("coo", pairs(&[0], array("<c17", "(1,)", &[0; 17])), "the type c17"),
     ] {
         let a = archive(&folder.path("damaged.npz"), format, &arrays);
-        let done = coarsen(&format!("solve {a}"));
-        assert!(
-            done.code == 3 && done.err.contains("damaged.npz") && done.err.contains(told),
-            "{told}: {}",
-            done.err
-        );
+        let done = fails(&format!("solve {a}"), 3, told);
+        assert!(done.err.contains("damaged.npz"), "{told}: {}", done.err);
     }
     let text = folder.file("text.npz", "no archive");
-    let done = coarsen(&format!("solve {text}"));
-    assert!(
-        done.code == 3 && done.err.contains("is not an archive of scipy.sparse.save_npz"),
-        "{}",
-        done.err
-    );
+    fails(&format!("solve {text}"), 3, "is not an archive of scipy.sparse.save_npz");
 }
 
 /// `generate --format npz` writes what `solve` reads, with the bits of the Matrix Market files.
@@ -191,8 +181,7 @@ fn generated_arrays_come_back() {
                  {folder}/near_kernel.{kind} --method cg --precond sa --out {folder}/x.{kind}"
             )
         };
-        let (done, first) = solve(&folder, &words(&text, "mtx", "mtx"));
-        assert_eq!(done.code, 0, "{}", done.err);
+        let (_, first) = solves(&folder, &words(&text, "mtx", "mtx"));
         let (done, second) = solve(&folder, &words(&binary, "npz", "npy"));
         assert_eq!((done.code, &first["history"]), (0, &second["history"]), "{}", done.err);
         let x = read_vector(format!("{text}/x.mtx")).unwrap();
@@ -235,8 +224,7 @@ fn arrays_of_other_types_are_converted() {
         file("f4.npy", &array("<f4", "(2, 1)", &small)),
         file("i1.npy", &array("|i1", "(2,)", &[3, 8])),
     ] {
-        let done = coarsen(&format!("solve {a} --rhs {b} --out {x}"));
-        assert_eq!(done.code, 0, "{b}: {}", done.err);
+        succeeds(&format!("solve {a} --rhs {b} --out {x}"));
         let x = read_vector(&x).unwrap();
         assert!((x[0] - 1.5).abs() + (x[1] - 2.0).abs() < 1e-14, "{b}: {x:?}");
     }
@@ -252,20 +240,16 @@ fn arrays_of_other_types_are_converted() {
     let c =
         folder.file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 0 2\n2 2 1 0\n");
     let b = file("c16.npy", &array("<c16", "(2,)", &floats("", &[2.0, 0.0, 3.0, 4.0]).split_off(0)[..]));
-    let done = coarsen(&format!("solve {c} --rhs {b} --out {y}"));
-    assert!(done.code == 3 && done.err.contains("c16.npy"), "a header that is too long: {}", done.err);
+    fails(&format!("solve {c} --rhs {b} --out {y}"), 3, "c16.npy"); // the header is too long
     let parts = [2.0_f64, 0.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
     let b = file("c16.npy", &array("<c16", "(2,)", &parts));
-    let done = coarsen(&format!("solve {c} --rhs {b} --out {y}"));
-    assert_eq!(done.code, 0, "{}", done.err);
+    succeeds(&format!("solve {c} --rhs {b} --out {y}"));
     let bytes = std::fs::read(&y).unwrap();
     assert_ends(&bytes, &[0.0, -1.0, 3.0, 4.0]);
     assert!(String::from_utf8_lossy(&bytes).contains("<c16"));
     let huge = file("huge.npy", &array("<c16", "(9223372036854775808, 0)", &[]));
-    let done = coarsen(&format!("solve {c} --rhs {huge}"));
-    assert!(done.code == 3 && done.err.contains("huge.npy"), "{}", done.err);
+    fails(&format!("solve {c} --rhs {huge}"), 3, "huge.npy");
     let wide = file("wide.npy", &floats("(2, 3)", &[1.0; 6]));
-    let done = coarsen(&format!("solve {wide}"));
-    assert!(done.code == 3 && done.err.contains("wide.npy: the matrix is 2 x 3"), "{}", done.err);
+    fails(&format!("solve {wide}"), 3, "wide.npy: the matrix is 2 x 3");
     assert!(coarsen(&format!("info {wide}")).out.contains("2 rows and 3 columns"));
 }

@@ -1,6 +1,6 @@
 //! Options from a file, and runs that are repeated from a dump.
 
-use crate::common::{Folder, chain, coarsen, json, solve};
+use crate::common::{Folder, chain, coarsen, fails, json, prints, solve};
 
 #[test]
 fn files_give_options_and_the_command_line_wins() {
@@ -37,8 +37,7 @@ fn files_give_options_and_the_command_line_wins() {
     let (done, report) = solve(&folder, &format!("--options {list}"));
     assert_eq!((done.code, report["levels"].as_u64()), (0, Some(3)), "{}", done.err);
     let limits = folder.file("limits.toml", "limit = 5\nbackend = [\"cpu\"]\n");
-    let done = coarsen(&format!("compare --problem poisson2d:8 --options {limits}"));
-    assert!(done.code == 0 && done.out.contains("at most 5 s"), "{}{}", done.out, done.err);
+    prints(&format!("compare --problem poisson2d:8 --options {limits}"), "at most 5 s");
 }
 
 #[test]
@@ -58,14 +57,11 @@ fn faults_of_a_file_are_named() {
         assert!([2, 3].contains(&done.code) && done.err.contains(told), "{text}: {} {}", done.code, done.err);
     }
     let none = folder.path("none.toml").display().to_string();
-    let done = coarsen(&format!("solve --options {none}"));
-    assert!(done.code == 3 && done.err.contains("none.toml: cannot be read"), "{}", done.err);
-    let done = coarsen("solve --options");
-    assert!(done.code == 2 && done.err.contains("--options"), "{}", done.err);
+    fails(&format!("solve --options {none}"), 3, "none.toml: cannot be read");
+    fails("solve --options", 2, "--options");
     // No output replaces the file.
     let file = folder.file("run.toml", "tol = 1e-6");
-    let done = coarsen(&format!("solve --options {file} --report {file}"));
-    assert!(done.code == 2 && done.err.contains("the same file"), "{}", done.err);
+    fails(&format!("solve --options {file} --report {file}"), 2, "the same file");
 }
 
 #[test]
@@ -86,11 +82,13 @@ fn dumps_are_repeated_and_changed() {
     }
     let (done, other) = solve(&folder, &format!("--options {dump} --method cg --max-iterations 500"));
     assert_eq!((done.code, &other["method"]), (0, &"cg".into()), "{}", done.err);
-    // No output replaces a file of the dump.
+    assert_eq!(json(&folder.path("dump/report.json")).unwrap()["outcome"], first["outcome"]);
     let file = format!("{dump}/options.json");
+    let described = json(file.as_ref()).unwrap();
+    assert_eq!(described["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    // No output replaces a file of the dump.
     let before = std::fs::read(&file).unwrap();
-    let done = coarsen(&format!("solve --options {dump} --report {file}"));
-    assert!(done.code == 2 && done.err.contains("the same file"), "{}", done.err);
+    fails(&format!("solve --options {dump} --report {file}"), 2, "the same file");
     assert_eq!(std::fs::read(&file).unwrap(), before);
     // Options of `solve` alone are left out.
     let report = folder.path("table.json");
@@ -101,14 +99,12 @@ fn dumps_are_repeated_and_changed() {
     let words = format!("--problem elasticity3d:3 --precond mas --mas-domain 16 --dump {domains}");
     assert_eq!(solve(&folder, &words).0.code, 0);
     for dump in [&dump, &domains] {
-        let done = coarsen(&format!("info --options {dump}"));
-        assert!(done.code == 0 && done.out.contains("solve would use"), "{}", done.err);
+        prints(&format!("info --options {dump}"), "solve would use");
     }
     let bad = folder.file("bad.mtx", "%%MatrixMarket matrix\n");
     let second = folder.path("second").display().to_string();
     assert_eq!(coarsen(&format!("solve {bad} --dump {second}")).code, 3);
-    let done = coarsen(&format!("solve --options {second}"));
-    assert!(done.code == 3 && done.err.contains("nothing can be repeated"), "{}", done.err);
+    fails(&format!("solve --options {second}"), 3, "nothing can be repeated");
 }
 
 /// No output replaces a file of a dump that is read, also one that another option stands in for.
@@ -139,8 +135,7 @@ fn outputs_never_replace_files_of_a_dump() {
         format!("compare --options {dump} --rhs ones --report {dump}/b.mtx"),
         format!("solve --options {run} --problem stack:3 --steps 2 --report {run}"),
     ] {
-        let done = coarsen(&words);
-        assert!(done.code == 2 && done.err.contains("the same file"), "{words}: {} {}", done.code, done.err);
+        fails(&words, 2, "the same file");
     }
     assert!(before == contents());
     assert_eq!(std::fs::read_to_string(run).unwrap(), "tol = 1e-6\n");

@@ -3,7 +3,7 @@
 use coarsen::auto::attainable;
 use coarsen::matrix_market::{Symmetry, read_system, read_vector, write};
 
-use crate::common::{Folder, chain, coarsen, iterations, ring, solve};
+use crate::common::{Folder, chain, coarsen, ends, iterations, ring, solve};
 use crate::curl::curl;
 
 /// ‖b − A x‖ / ‖b‖ of files.
@@ -29,8 +29,7 @@ fn every_method_and_preconditioner_solves_a_definite_system() {
     words.push("--precision mixed".into());
     words.push("--precision f32 --tol 1e-5".into());
     for words in words {
-        let (done, report) = solve(&folder, &format!("{a} --rhs {b} --out {x} {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        let (_, report) = ends(&folder, &format!("{a} --rhs {b} --out {x} {words}"), 0, "converged");
         let (told, true_one) = (report["true_relative_residual"].as_f64().unwrap(), residual(&a, &b, &x));
         let allowed = report["tolerance"].as_f64().unwrap();
         assert!(
@@ -87,12 +86,9 @@ fn the_limit_reached_exactly_at_convergence_is_convergence() {
     let needed = solve(&folder, &words(5000)).1["iterations"].as_u64().unwrap();
     let (done, report) = solve(&folder, &words(needed));
     assert_eq!((done.code, report["iterations"].as_u64()), (0, Some(needed)));
-    let (done, report) = solve(&folder, &words(needed - 1));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("iteration_limit")));
-    assert!(
-        done.err.contains("preconditioner")
-            && report["advice"].as_str().unwrap().contains("--max-iterations")
-    );
+    let (done, report) = ends(&folder, &words(needed - 1), 4, "iteration_limit");
+    assert!(done.err.contains("preconditioner"), "{}", done.err);
+    assert!(report["advice"].as_str().unwrap().contains("--max-iterations"));
 }
 
 #[test]
@@ -103,12 +99,10 @@ fn tolerances_below_the_precision_stagnate() {
         ("--tol 1e-18", "not_attainable"),
         ("--precision f32 --tol 1e-9", "stagnated"),
     ] {
-        let (done, report) = solve(&folder, &format!("--problem poisson2d:20 --method cg {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some(outcome)), "{words}");
+        let (_, report) = ends(&folder, &format!("--problem poisson2d:20 --method cg {words}"), 4, outcome);
         assert!(report["true_relative_residual"].as_f64().unwrap() < 1e-5, "the best x is kept");
     }
-    let (done, report) = solve(&folder, "--problem poisson2d:20 --method direct --tol 1e-18");
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("not_attainable")));
+    ends(&folder, "--problem poisson2d:20 --method direct --tol 1e-18", 4, "not_attainable");
 }
 
 /// A solve that is refused returns the guess, with its residual.
@@ -118,8 +112,8 @@ fn refused_solves_report_the_true_residual() {
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
     let (b, x0) = (folder.vector("b.mtx", &[3.0, 2.0]), folder.vector("x0.mtx", &[1.0, 0.5]));
     let x = folder.path("x.mtx").display().to_string();
-    let (done, report) = solve(&folder, &format!("{a} --rhs {b} --x0 {x0} --method cg --out {x}"));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("unsymmetric_matrix")));
+    let (_, report) =
+        ends(&folder, &format!("{a} --rhs {b} --x0 {x0} --method cg --out {x}"), 4, "unsymmetric_matrix");
     assert_eq!(read_vector(&x).unwrap(), [1.0, 0.5]);
     let told = report["true_relative_residual"].as_f64().unwrap();
     assert!((told - residual(&a, &b, &x)).abs() < 1e-12 && told < 0.5, "{told}");
@@ -141,8 +135,7 @@ fn methods_refuse_matrices_that_are_not_theirs() {
         (&hidden, "--method cg --precond none", "indefinite_operator"),
         (&unsymmetric, "--method gmres --precond ic0", "setup_failed"),
     ] {
-        let (done, report) = solve(&folder, &format!("{file} {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some(outcome)), "{file} {words}");
+        let (done, report) = ends(&folder, &format!("{file} {words}"), 4, outcome);
         let advice = report["advice"].as_str().unwrap();
         assert!(done.err.contains(advice) && advice.len() > 20, "{advice}");
     }
@@ -159,9 +152,8 @@ fn zero_diagonals_are_named_by_what_divides_by_them() {
     let folder = Folder::new();
     let a = folder.matrix("a.mtx", 2, &[(1, 2, 1.0), (2, 1, 3.0), (2, 2, 1.0)]);
     for precond in ["jacobi", "gs", "ilu0"] {
-        let (done, report) =
-            solve(&folder, &format!("{a} --block-size 1 --method gmres --precond {precond}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some("setup_failed")), "{precond}");
+        let words = format!("{a} --block-size 1 --method gmres --precond {precond}");
+        let (done, _) = ends(&folder, &words, 4, "setup_failed");
         assert!(done.err.contains("row 1 "), "{}", done.err);
     }
     for words in ["", "--method gmres", "--method direct"] {
@@ -184,11 +176,9 @@ fn singular_systems_take_their_null_space() {
         (format!("--rhs {fits} --null-space {wrong}"), "wrong_null_space"),
         ("--rhs random:1 --method direct".to_owned(), "singular_matrix"),
     ] {
-        let (done, report) = solve(&folder, &format!("{a} {words}"));
-        assert_eq!((done.code, report["outcome"].as_str()), (4, Some(outcome)), "{words}");
+        ends(&folder, &format!("{a} {words}"), 4, outcome);
     }
-    let (done, report) = solve(&folder, &format!("{a} --rhs random:1"));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("singular_matrix")));
+    let (done, _) = ends(&folder, &format!("{a} --rhs random:1"), 4, "singular_matrix");
     assert!(done.err.contains("--null-space constants"), "{}", done.err);
 }
 
@@ -199,8 +189,7 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
     for scale in [1e-300, 1e-30, 1e30, 1e300] {
         let b = folder.vector("b.mtx", &[scale; 20]);
         for words in ["--method cg", "--method direct", "--method cg --precision f32 --tol 1e-5"] {
-            let (done, report) = solve(&folder, &format!("{a} --rhs {b} {words}"));
-            assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{scale:e} {words}");
+            ends(&folder, &format!("{a} --rhs {b} {words}"), 0, "converged");
         }
     }
 }
@@ -216,8 +205,7 @@ fn an_unattainable_tolerance_is_reported_early() {
     let (file, x) = (folder.path("a.mtx"), folder.path("x.mtx"));
     write(&file, &a, Symmetry::Detect).unwrap();
     let words = format!("{} --rhs ones --out {}", file.display(), x.display());
-    let (done, report) = solve(&folder, &words);
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("not_attainable")), "{}", done.err);
+    let (done, report) = ends(&folder, &words, 4, "not_attainable");
     let bound = attainable(&a, &vec![1.0; n], &read_vector(x).unwrap());
     let reached = report["true_relative_residual"].as_f64().unwrap();
     assert!(reached < bound && !done.err.contains(&format!("{bound:.0e}")), "{bound:e}: {}", done.err);

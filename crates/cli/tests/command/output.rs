@@ -1,17 +1,18 @@
 //! Output: report, solution, picture, dump and text.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::common::{Folder, coarsen, command, ended, fed, iterations, json, ring, seconds, solve};
+use crate::common::{
+    Done, Folder, coarsen, command, ended, ends, fails, fed, iterations, json, ring, seconds, solve, solves,
+    succeeds,
+};
 
 #[test]
 fn the_report_holds_what_was_promised() {
     let folder = Folder::new();
-    let (done, report) = solve(&folder, "--problem elasticity3d:5 --method cg --precond ic0 --threads 2");
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, report) = solves(&folder, "--problem elasticity3d:5 --method cg --precond ic0 --threads 2");
     for (field, value) in [
         ("n", "540"),
         ("block_size", "3"),
@@ -63,42 +64,6 @@ fn a_report_and_a_solution_are_written_on_failure() {
     assert!(picture.starts_with("<svg") && picture.contains("polyline") && picture.contains("iteration"));
 }
 
-/// Runs the command line of a dump again, which ends with a code; returns the report.
-fn repeated(dump: &Path, code: i32) -> Value {
-    let options = json(&dump.join("options.json")).unwrap();
-    let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
-    let more = ["--report", "second.json", "--quiet"];
-    assert_eq!(ended(command("").args(&again).args(more).current_dir(dump)).code, code);
-    json(&dump.join("second.json")).unwrap()
-}
-
-#[test]
-fn a_dump_makes_the_run_again() {
-    let folder = Folder::new();
-    let dump = folder.path("dump");
-    let words =
-        format!("--problem elasticity3d:3 --method minres --max-iterations 4 --dump {}", dump.display());
-    let (done, first) = solve(&folder, &words);
-    assert_eq!(done.code, 4);
-    let options = json(&dump.join("options.json")).unwrap();
-    assert_eq!(options["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
-    let second = repeated(&dump, 4);
-    for field in ["n", "block_size", "iterations", "outcome", "history"] {
-        assert_eq!(first[field], second[field], "{field}");
-    }
-    assert_eq!(json(&dump.join("report.json")).unwrap()["outcome"], first["outcome"]);
-}
-
-#[test]
-fn a_dump_of_bad_input_keeps_the_file() {
-    let folder = Folder::new();
-    let (a, dump) = (folder.file("bad.mtx", "%%MatrixMarket matrix\n"), folder.path("dump"));
-    assert_eq!(coarsen(&format!("solve {a} --dump {}", dump.display())).code, 3);
-    assert_eq!(std::fs::read(dump.join("bad.mtx")).unwrap(), std::fs::read(a).unwrap());
-    let error = json(&dump.join("options.json")).unwrap()["error"].to_string();
-    assert!(error.contains("bad.mtx:1"), "{error}");
-}
-
 #[test]
 fn the_standard_input_is_a_file() {
     let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n";
@@ -114,25 +79,14 @@ fn the_standard_input_is_a_file() {
 fn info_tells_what_solve_would_do() {
     let folder = Folder::new();
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (1, 2, 5.0), (2, 1, 5.0), (2, 2, 1.0)]);
-    let done = coarsen(&format!("info {a}"));
-    assert_eq!(done.code, 0);
-    for word in ["indefinite", "block size", "MiB", "direct: Ldlt", "solve would use"] {
-        assert!(
-            done.out.contains(word) || word == "direct: Ldlt" && done.out.contains("direct:"),
-            "{word}: {}",
-            done.out
-        );
+    let done = succeeds(&format!("info {a}"));
+    for word in ["indefinite", "block size", "MiB", "direct:", "solve would use"] {
+        assert!(done.out.contains(word), "{word}: {}", done.out);
     }
     let wide =
         folder.file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n");
-    let done = coarsen(&format!("info {wide}"));
-    assert!(done.code == 3 && done.out.contains("2 rows and 3 columns"), "{}", done.out);
-    assert!(
-        !done.out.contains("solve would use") && done.err.contains("wide.mtx:2: "),
-        "{}{}",
-        done.out,
-        done.err
-    );
+    let Done { out, .. } = fails(&format!("info {wide}"), 3, "wide.mtx:2: ");
+    assert!(out.contains("2 rows and 3 columns") && !out.contains("solve would use"), "{out}");
 }
 
 /// `info` prints the choice of `solve`; a run may add to it, or end with another preconditioner.
@@ -161,15 +115,16 @@ fn a_dump_keeps_contact_and_backend() {
     let dump = folder.path("dump");
     let words =
         format!("{a} --contact {pair} --method cg --memory 7 --backend cpu --dump {}", dump.display());
-    let (done, first) = solve(&folder, &words);
-    assert_eq!(done.code, 0, "{}", done.err);
+    let (_, first) = solves(&folder, &words);
     let options = json(&dump.join("options.json")).unwrap();
     let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
     let pairs: Vec<&[String]> = again.windows(2).collect();
     for expected in [["--backend", "cpu"], ["--memory", "7"]] {
         assert!(pairs.iter().any(|pair| *pair == expected), "{again:?}");
     }
-    assert_eq!(repeated(&dump, 0)["history"], first["history"]);
+    let more = ["--report", "second.json", "--quiet"];
+    assert_eq!(ended(command("").args(&again).args(more).current_dir(&dump)).code, 0);
+    assert_eq!(json(&dump.join("second.json")).unwrap()["history"], first["history"]);
     // If the contact matrix cannot be read, the file is copied.
     let torn = folder.file("torn.mtx", "%%MatrixMarket matrix\n");
     let dump = folder.path("second");
@@ -181,6 +136,8 @@ fn a_dump_keeps_contact_and_backend() {
             "{name}"
         );
     }
+    let error = json(&dump.join("options.json")).unwrap()["error"].to_string();
+    assert!(error.contains("torn.mtx:1"), "{error}");
 }
 
 /// Earlier attempts are reported separately from the last attempt.
@@ -188,27 +145,22 @@ fn a_dump_keeps_contact_and_backend() {
 fn attempts_before_the_last_are_reported_apart() {
     let folder = Folder::new();
     let spoilt = folder.spoilt_by_rounding();
-    for (words, expected, told) in [
-        (format!("{spoilt} --method cg --precond sa"), &[("sa", "mixed")][..], "; repeated in f64"),
-        (format!("{spoilt} --method cg"), &[("sa", "mixed")], "; repeated in f64"),
-    ] {
-        let last = "sa";
+    for words in [format!("{spoilt} --method cg --precond sa"), format!("{spoilt} --method cg")] {
         let begun = Instant::now();
         let (done, report) = solve(&folder, &words);
         let wall = begun.elapsed().as_secs_f64();
-        assert_eq!((done.code, report["precond"].as_str()), (0, Some(last)), "{words}: {}", done.err);
+        assert_eq!((done.code, report["precond"].as_str()), (0, Some("sa")), "{words}: {}", done.err);
         let attempts = report["attempts"].as_array().unwrap();
-        let tried = |tried: &Value| (tried["precond"].clone(), tried["precision"].clone());
-        assert_eq!(
-            attempts.iter().map(tried).collect::<Vec<_>>(),
-            expected.iter().map(|&(p, q)| (p.into(), q.into())).collect::<Vec<_>>(),
-            "{words}"
-        );
-        assert!(attempts.iter().all(|tried| tried["iterations"].as_u64() > Some(0)), "{words}: {attempts:?}");
+        let [tried] = &attempts[..] else { panic!("{words}: {attempts:?}") };
+        let tells = ["precond", "precision"].map(|field| tried[field].as_str());
+        assert_eq!(tells, [Some("sa"), Some("mixed")], "{words}");
+        assert!(tried["iterations"].as_u64() > Some(0), "{words}: {tried}");
         assert!(report["iterations"].as_u64() > Some(0), "{words}");
         // The history covers all attempts.
         assert_eq!(report["history"].as_array().unwrap().len() as u64, 1 + iterations(&report), "{words}");
-        assert!(done.out.contains(told) && done.out.contains("tried     cg with"), "{words}: {}", done.out);
+        for told in ["; repeated in f64", "tried     cg with"] {
+            assert!(done.out.contains(told), "{words}: {told}, {}", done.out);
+        }
         let spent = report["read_seconds"].as_f64().unwrap() + seconds(&report);
         assert!(spent <= wall, "{words}: {spent} s in the report, {wall} on the clock");
     }
@@ -229,9 +181,7 @@ fn every_step_before_the_method_has_its_line() {
     let file = |name: &str| out.join(name).display().to_string();
     let beside =
         format!("--coordinates {} --near-kernel {}", file("coordinates.mtx"), file("near_kernel.mtx"));
-    let chain: Vec<(usize, usize, f64)> =
-        (1..=60).flat_map(|i| [(i, i, 2.0), (i, i % 60 + 1, -1.0), (i % 60 + 1, i, -1.0)]).collect();
-    let ring = folder.matrix("ring.mtx", 60, &chain);
+    let ring = folder.matrix("ring.mtx", 60, &ring(60, 2.0, [-1.0; 2]));
     let load: Vec<f64> = (0..60).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     let (load, ones) = (folder.vector("load.mtx", &load), folder.vector("ones.mtx", &[1.0; 60]));
     let always = ["block size", "diagnosis", "order"];
@@ -244,8 +194,7 @@ fn every_step_before_the_method_has_its_line() {
         (format!("{ring} --rhs {load} --null-space {ones}"), &["null space"]),
         ("--problem poisson2d:45".to_owned(), &["forecasts"]),
     ] {
-        let (done, report) = solve(&folder, &words);
-        assert_eq!(done.code, 0, "{words}: {}", done.err);
+        let (done, report) = solves(&folder, &words);
         let (listed, seconds) = analysis(&report);
         for step in always.iter().chain(steps) {
             assert_eq!(
@@ -288,8 +237,7 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
     }
     // Without a preconditioner to build, the setup is the analysis, up to the rounding of a sum.
     let skew = folder.matrix("skew.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
-    let (done, report) = solve(&folder, &format!("{skew} --method cg --precond none"));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("unsymmetric_matrix")), "{}", done.err);
+    let (_, report) = ends(&folder, &format!("{skew} --method cg --precond none"), 4, "unsymmetric_matrix");
     let (parts, setup) = (analysis(&report).1, report["setup_seconds"].as_f64().unwrap());
     assert!(0.0 < parts && (parts - setup).abs() <= 1e-12 * setup, "{parts} {setup}");
 }
@@ -328,8 +276,7 @@ fn rows_of_a_reordered_system_are_those_of_the_file() {
         })
         .collect();
     let a = folder.matrix("a.mtx", N, &chain);
-    let (done, report) = solve(&folder, &format!("{a} --method gmres --precond jacobi"));
-    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("setup_failed")), "{}", done.err);
+    let (done, report) = ends(&folder, &format!("{a} --method gmres --precond jacobi"), 4, "setup_failed");
     assert!(done.err.contains(&format!("row {} ", at(5))), "{}", done.err);
     assert!(report["attempts"].as_array().unwrap().is_empty(), "{}", done.out);
     assert!(analysis(&report).0.contains(&"permutation"), "{}", done.out);
@@ -344,16 +291,14 @@ fn a_dump_replaces_no_file_of_others() {
     let state = || [&a, &long].map(|file| std::fs::read(file).unwrap());
     let before = state();
     for words in [format!("--rhs {long}"), format!("--contact {a}"), "--rhs ones".to_owned()] {
-        let done = coarsen(&format!("solve {a} {words} --dump {here}"));
-        assert!(done.code == 2 && done.err.contains("A.mtx, which is an input"), "{words}: {}", done.err);
+        fails(&format!("solve {a} {words} --dump {here}"), 2, "A.mtx, which is an input");
         assert_eq!(state(), before, "{words}");
     }
     // A folder that some other program wrote, here `generate`.
     let made = folder.path("made");
     assert_eq!(coarsen(&format!("generate poisson2d:3 --out {}", made.display())).code, 0);
     let b = std::fs::read(made.join("b.mtx")).unwrap();
-    let done = coarsen(&format!("solve {a} --rhs ones --dump {}", made.display()));
-    assert!(done.code == 2 && done.err.contains("earlier --dump"), "{}", done.err);
+    fails(&format!("solve {a} --rhs ones --dump {}", made.display()), 2, "earlier --dump");
     assert_eq!(std::fs::read(made.join("b.mtx")).unwrap(), b);
     // A folder of an earlier dump, twice.
     let dump = folder.path("dump");
@@ -385,8 +330,7 @@ fn a_dump_replaces_no_input_through_a_link() {
                 std::fs::hard_link(input, &link)
             };
             linked.unwrap();
-            let done = coarsen(&format!("solve {input} --dump {}", dump.path("").display()));
-            assert!(done.code == 2 && done.err.contains("which is an input"), "{name}: {}", done.err);
+            fails(&format!("solve {input} --dump {}", dump.path("").display()), 2, "which is an input");
             assert_eq!(std::fs::read(input).unwrap(), before, "{name}");
         }
     }

@@ -1,22 +1,19 @@
 //! `solve --steps`: sequences of systems, and updates of their preconditioners.
 
-use crate::common::{Folder, coarsen, json};
+use crate::common::{Folder, coarsen, fails, json, prints, succeeds};
 
 #[test]
 fn every_preconditioner_works_with_every_update_policy() {
     for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas", "as"] {
         for update in ["policy", "build", "update"] {
-            let done = coarsen(&format!(
-                "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --update {update}"
-            ));
-            assert!(done.code == 0, "{precond} {update}: {}{}", done.out, done.err);
+            let options = format!("--steps 4 --tol 1e-4 --precond {precond} --update {update}");
+            let done = succeeds(&format!("solve --problem cloth-contact:12 {options}"));
             assert!(update == "policy" || done.out.contains(&format!("{update}: requested")), "{}", done.out);
         }
     }
     // With stiff springs the eigenvectors of the largest eigenvalues are concentrated on few nodes.
     for (n, precond) in [(5, "sa"), (10, "mas --mas-coarse sa"), (20, "mas --mas-coarse sa")] {
-        let done = coarsen(&format!("solve --problem stack:{n} --steps 6 --tol 1e-2 --precond {precond}"));
-        assert!(done.code == 0, "{precond} stack:{n}: {}{}", done.out, done.err);
+        succeeds(&format!("solve --problem stack:{n} --steps 6 --tol 1e-2 --precond {precond}"));
     }
 }
 
@@ -27,13 +24,7 @@ fn empty_sets_and_pairs_across_bodies_are_solved() {
         for (problem, pairs) in
             [("cloth-contact:12 --steps 1", "   0         0"), ("stack:6 --steps 2", "   1       108")]
         {
-            let done = coarsen(&format!("solve --problem {problem} --tol 1e-6 --precond {precond}"));
-            assert!(
-                done.code == 0 && done.out.contains(pairs),
-                "{precond} {problem}: {}{}",
-                done.out,
-                done.err
-            );
+            prints(&format!("solve --problem {problem} --tol 1e-6 --precond {precond}"), pairs);
         }
     }
 }
@@ -42,12 +33,14 @@ fn empty_sets_and_pairs_across_bodies_are_solved() {
 fn steps_are_reported_and_drawn() {
     let folder = Folder::new();
     let (report, plot) = (folder.path("r.json"), folder.path("p.svg"));
-    let done = coarsen(&format!(
-        "solve --problem cloth-contact:12 --steps 5 --tol 1e-4 --report {} --plot {}",
-        report.display(),
-        plot.display()
-    ));
-    assert!(done.code == 0 && done.out.contains("build: the first"), "{}{}", done.out, done.err);
+    let done = prints(
+        &format!(
+            "solve --problem cloth-contact:12 --steps 5 --tol 1e-4 --report {} --plot {}",
+            report.display(),
+            plot.display()
+        ),
+        "build: the first",
+    );
     let report = json(&report).unwrap();
     let rows = report["rows"].as_array().unwrap();
     let pairs: Vec<u64> = rows.iter().map(|row| row["pairs"].as_u64().unwrap()).collect();
@@ -86,41 +79,26 @@ fn a_kind_that_fails_gives_way_to_the_next() {
     assert!(because.contains("iterations: stagnated") && !because.contains("not reported"), "{because}");
 }
 
+/// `options_of_sequences_have_an_effect` has the options that are refused with every value.
 #[test]
 fn options_that_a_sequence_ignores_are_refused() {
     for (words, cause) in [
-        ("--problem stack:5 --contact c.mtx", "--contact"),
-        ("--problem stack:5 --coordinates xyz.mtx", "--coordinates"),
-        ("--problem stack:5 --x0 x.mtx", "--x0"),
-        ("--problem stack:5 --near-kernel v.mtx", "--near-kernel"),
-        ("--problem stack:5 --null-space constants", "--null-space"),
         ("--problem stack:5 --null-space v.mtx", "--null-space"),
         ("--problem stack:5 --rhs b.mtx", "a file for --rhs"),
         ("--problem stack:5 --precond none", "--precond none"),
         ("--problem stack:5 --precision f32", "--precision f32"),
-        ("--problem stack:5 --time-limit 60", "--time-limit"),
-        ("--problem stack:5 --dump d", "--dump"),
-        ("--problem cloth-contact:12 --out x.mtx", "--out"),
-        ("--problem stack:5 --method minres", "--method"),
-        ("--problem stack:5 --block-size 3", "--block-size"),
         ("--problem cloth-contact:12 --precond mas --as-overlap 2", "--as-overlap"),
         ("--problem cloth-contact:12 --precond sa --mas-domain 16", "--mas-domain"),
         ("--problem cloth-contact:12 --precond mas --sa-theta 0.3", "--sa-theta"),
-        ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
-        ("--problem cloth-contact:12 --backend opencl", "--backend"),
-        ("--problem stack:5 --symmetrize", "--symmetrize"),
-        ("--problem stack:5 --memory 64", "--memory"),
         ("--problem cloth:9 --update build", "--update"),
-        ("--steps 3", "--problem"),
-        ("--problem cloth:9 --steps 3", "single system"),
-        ("--problem stack:2", "at least 3"),
     ] {
-        let done = coarsen(&format!("solve {words}"));
-        assert!(done.code == 2 && done.err.contains(cause), "{words}: {} {}", done.code, done.err);
+        fails(&format!("solve {words}"), 2, cause);
     }
     // With `auto` these options are a hint, since `auto` uses smoothed aggregation for large sequences.
-    let hinted = coarsen("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
-    assert_eq!(hinted.code, 0, "{}", hinted.err);
-    let spent = coarsen("solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2");
-    assert!(spent.code == 4 && spent.err.contains("step 0: iteration_limit"), "{}", spent.err);
+    succeeds("solve --problem cloth-contact:12 --steps 2 --tol 1e-4 --sa-theta 0.3");
+    fails(
+        "solve --problem cloth-contact:12 --steps 3 --precond jacobi --max-iterations 2",
+        4,
+        "step 0: iteration_limit",
+    );
 }

@@ -1,6 +1,6 @@
 //! `spy`: pictures, and inputs that cannot be drawn.
 
-use crate::common::{Folder, coarsen};
+use crate::common::{Folder, coarsen, fails, prints};
 
 /// Width and height of a PNG, from its header.
 fn size(bytes: &[u8]) -> (u32, u32) {
@@ -15,8 +15,10 @@ fn every_order_is_a_picture_of_bounded_size() {
     let out = folder.path("a.png");
     let mut pictures = Vec::new();
     for order in ["natural", "morton", "rcm", "parts"] {
-        let done = coarsen(&format!("spy --problem poisson2d:40 --reorder {order} --out {}", out.display()));
-        assert!(done.code == 0 && done.out.contains("1600 x 1600"), "{order}: {}{}", done.out, done.err);
+        prints(
+            &format!("spy --problem poisson2d:40 --reorder {order} --out {}", out.display()),
+            "1600 x 1600",
+        );
         let bytes = std::fs::read(&out).unwrap();
         let (width, height) = size(&bytes);
         assert!(width == height && (400..=1200).contains(&width), "{order}: {width} x {height}");
@@ -49,8 +51,7 @@ fn a_curve_needs_points() {
     let folder = Folder::new();
     let a = folder.matrix("a.mtx", 4, &[(1, 1, 1.0), (2, 2, 1.0), (3, 3, 1.0), (4, 4, 1.0)]);
     let out = folder.path("a.png").display().to_string();
-    let done = coarsen(&format!("spy {a} --reorder morton --out {out}"));
-    assert!(done.code == 2 && done.err.contains("--coordinates"), "{} {}", done.code, done.err);
+    fails(&format!("spy {a} --reorder morton --out {out}"), 2, "--coordinates");
     let points = folder.vector("x.mtx", &[2.0, 1.0]);
     assert_eq!(coarsen(&format!("spy {a} --reorder morton --coordinates {points} --out {out}")).code, 0);
     assert_eq!(coarsen(&format!("spy {a} --out {}", folder.path("nowhere/a.png").display())).code, 2);
@@ -59,7 +60,6 @@ fn a_curve_needs_points() {
 #[test]
 fn a_picture_is_named_as_what_it_is() {
     for name in ["a.jpg", "a"] {
-        let done = coarsen(&format!("spy --problem poisson2d:4 --out {name}"));
-        assert!(done.code == 2 && done.err.contains(".png"), "{} {}", done.code, done.err);
+        fails(&format!("spy --problem poisson2d:4 --out {name}"), 2, ".png");
     }
 }

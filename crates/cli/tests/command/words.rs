@@ -1,7 +1,7 @@
 //! Words of errors and advice: they give the true reason, options of the command and the numbers of the file, and no advice
 //! that was already followed.
 
-use crate::common::{Done, Folder, central, coarsen, ring};
+use crate::common::{Done, Folder, central, coarsen, fails, ring, succeeds};
 
 /// All that a run prints.
 fn printed(words: &str) -> String {
@@ -168,13 +168,9 @@ fn singular_matrices_are_told_in_few_words() {
         (ring.clone(), "is singular"),
         (format!("{ring} --method cg"), "is singular"),
     ] {
-        let done = coarsen(&format!("solve {words}"));
+        let done = fails(&format!("solve {words}"), 4, told);
         let count = done.err.split_whitespace().count();
-        assert!(
-            done.code == 4 && done.err.contains(told) && count <= 42,
-            "{words}: {count} words: {}",
-            done.err
-        );
+        assert!(count <= 42, "{words}: {count} words: {}", done.err);
     }
     for file in [&block, &ring] {
         let a = coarsen::matrix_market::read_system(file).unwrap();
@@ -272,8 +268,7 @@ fn sizes_are_those_of_the_command_line() {
         ("solve --problem softbody:1000", "softbody:1000 has more than"),
         ("solve --problem elasticity3d:1000", "elasticity3d:1000 has more than"),
     ] {
-        let done = coarsen(words);
-        assert!(done.code == 2 && done.err.contains(expected), "{words}: {}", done.err);
+        fails(words, 2, expected);
     }
 }
 
@@ -282,9 +277,9 @@ fn coordinates_without_extent_name_their_file() {
     let folder = Folder::new();
     let points = "%%MatrixMarket matrix array real general\n16 1\n".to_owned() + &"3\n".repeat(16);
     let flat = folder.file("flat.mtx", &points);
+    // The coordinates still give the number of nodes.
     let solved =
-        coarsen(&format!("solve --problem poisson2d:4 --coordinates {flat} --method cg --precond mas"));
-    assert_eq!(solved.code, 0, "the coordinates still give the number of nodes: {}", solved.err);
+        succeeds(&format!("solve --problem poisson2d:4 --coordinates {flat} --method cg --precond mas"));
     let drawn =
         coarsen(&format!("spy --reorder morton --problem poisson2d:4 --out a.png --coordinates {flat}"));
     assert_eq!(drawn.code, 3);
@@ -332,7 +327,6 @@ fn preconditioners_choose_their_method() {
         format!("{a} --precond ras"),
         "--problem poisson2d:30 --precond ras".to_owned(),
     ] {
-        let done = coarsen(&format!("solve {words}"));
-        assert_eq!(done.code, 0, "{words}: {}{}", done.out, done.err);
+        succeeds(&format!("solve {words}"));
     }
 }

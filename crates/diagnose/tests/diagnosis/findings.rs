@@ -8,16 +8,16 @@ use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
 
 /// A matrix from dense rows; zeros are not stored.
-fn matrix<const N: usize, const M: usize>(rows: [[f64; M]; N]) -> Bsr<f64> {
+pub(crate) fn matrix<const N: usize, const M: usize>(rows: [[f64; M]; N]) -> Bsr<f64> {
     let all = (0..N * M).map(|e| ((e / M) as u32, (e % M) as u32, rows[e / M][e % M]));
     from_triplets(N, M, &all.filter(|e| e.2 != 0.0).collect::<Vec<_>>()).unwrap()
 }
 
-fn sample(rows: &[usize]) -> Sample {
+pub(crate) fn sample(rows: &[usize]) -> Sample {
     Sample { count: rows.len(), rows: rows.to_vec() }
 }
 
-fn values(d: &Diagnosis) -> &Values {
+pub(crate) fn values(d: &Diagnosis) -> &Values {
     d.values.as_ref().unwrap()
 }
 

@@ -1,23 +1,11 @@
 //! Prescribed values, single triangles, and levels of symmetry; on inputs after public bug reports too.
 
 use coarsen_core::parallel;
-use coarsen_diagnose::{Diagnosis, Finding, Sample, Triangle, Values, diagnose};
+use coarsen_diagnose::{Finding, Triangle, diagnose};
 use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
 
-/// A matrix from dense rows; zeros are not stored.
-fn matrix<const N: usize>(rows: [[f64; N]; N]) -> Bsr<f64> {
-    let all = (0..N * N).map(|e| ((e / N) as u32, (e % N) as u32, rows[e / N][e % N]));
-    from_triplets(N, N, &all.filter(|e| e.2 != 0.0).collect::<Vec<_>>()).unwrap()
-}
-
-fn sample(rows: &[usize]) -> Sample {
-    Sample { count: rows.len(), rows: rows.to_vec() }
-}
-
-fn values(d: &Diagnosis) -> &Values {
-    d.values.as_ref().unwrap()
-}
+use crate::findings::{matrix, sample, values};
 
 /// A matrix of the folder of cases, if available.
 fn case(name: &str) -> Option<Bsr<f64>> {

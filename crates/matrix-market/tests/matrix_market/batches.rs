@@ -1,8 +1,10 @@
 //! Text is read in batches of whole lines, and gzip streams are decompressed.
 
-use std::io::{Cursor, Write, repeat};
+use std::io::{Cursor, repeat};
 
 use coarsen_matrix_market::{Problem, ReadError, Source};
+
+use crate::cases::gzip;
 
 /// The number of bytes read at a time, and the longest line.
 const BATCH: usize = 1 << 20;
@@ -50,11 +52,6 @@ fn a_line_without_end_is_refused() {
 
 #[test]
 fn gzip_is_seen_by_its_first_bytes() {
-    let gzip = |text: &str| {
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(text.as_bytes()).unwrap();
-        gz.finish().unwrap()
-    };
     let read = |bytes: &[u8]| Source::new(Cursor::new(bytes.to_vec())).matrix();
     let (expected, gz) = (read(FILES[0].as_bytes()), gzip(FILES[0]));
     assert_eq!(read(&gz), expected);

@@ -42,7 +42,7 @@ fn banner_may_have_other_marks() {
     }
 }
 
-fn gzip(text: &str) -> Vec<u8> {
+pub(crate) fn gzip(text: &str) -> Vec<u8> {
     let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
     gz.write_all(text.as_bytes()).unwrap();
     gz.finish().unwrap()

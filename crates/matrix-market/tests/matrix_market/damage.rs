@@ -7,7 +7,9 @@ use std::io::Cursor;
 use coarsen_matrix_market::{Problem, ReadError, Source};
 use coarsen_sparse::Bsr;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+
+use crate::cases::gzip;
+use crate::invariants::cases;
 
 /// A kind of damage to a file.
 #[derive(Clone, Debug)]
@@ -171,20 +173,13 @@ const SAMPLES: [&str; 6] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000, rng_seed: RngSeed::Fixed(5935), failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(cases(3000))]
 
     #[test]
     fn damaged_files_do_no_harm(
         sample in 0..SAMPLES.len(), damages in prop::collection::vec(damages(), 1..5), gz: bool
     ) {
-        let mut text = SAMPLES[sample].as_bytes().to_vec();
-        if gz {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            std::io::Write::write_all(&mut encoder, &text).unwrap();
-            text = encoder.finish().unwrap();
-        }
+        let mut text = if gz { gzip(SAMPLES[sample]) } else { SAMPLES[sample].as_bytes().to_vec() };
         damages.iter().for_each(|damage| damage.apply(&mut text));
         if !gz && let Ok(text) = std::str::from_utf8(&text) {
             let read = Source::new(Cursor::new(text.to_owned())).matrix().map(|a| stored(&a));

@@ -104,11 +104,6 @@ fn names(fields: &mut Fields<'_>, elements: &mut Elements) -> Result<(), Fault> 
     fields.keyword("$EndPhysicalNames")
 }
 
-/// Skips the line end before binary data.
-fn begin(fields: &mut Fields<'_>) -> Result<(), Fault> {
-    if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
-}
-
 /// The vertices, and a map from vertex numbers in the file to indices.
 #[derive(Default)]
 struct Nodes {

@@ -1,17 +1,17 @@
 //! `$Nodes`, `$ParametricNodes` and `$Elements` of version 2.
 
 use super::super::fields::{Encoding, Fault, Fields};
-use super::{Elements, Nodes, Problem, begin, element, shape};
+use super::{Elements, Nodes, Problem, element, shape};
 
 /// Reads the nodes up to `end`. Parametric nodes name their geometric entity and have a parameter for each of its
 /// dimensions, except in volumes.
 pub(super) fn nodes(fields: &mut Fields<'_>, end: &'static str, nodes: &mut Nodes) -> Result<(), Fault> {
     let count: usize = fields.text("the number of nodes")?;
-    begin(fields)?;
+    fields.begin_data()?;
     for _ in 0..count {
         fields.entry(|fields| {
             let tag = fields.signed(4, "the number of a node")?;
-            let x = [fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?];
+            let x = fields.point(8)?;
             if end != "$EndNodes" {
                 let dimension = fields.signed(4, "the dimension of an entity")?;
                 fields.signed(4, "the number of an entity")?;
@@ -29,7 +29,7 @@ pub(super) fn nodes(fields: &mut Fields<'_>, end: &'static str, nodes: &mut Node
 
 pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, elements: &mut Elements) -> Result<(), Fault> {
     let count: usize = fields.text("the number of elements")?;
-    begin(fields)?;
+    fields.begin_data()?;
     let mut read = 0;
     while read < count {
         read += fields.entry(|fields| block(fields, count - read, nodes, elements))?;

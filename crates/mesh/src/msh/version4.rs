@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::fields::{Fault, Fields};
-use super::{Elements, Nodes, begin, element, shape};
+use super::{Elements, Nodes, element, shape};
 
 /// The groups of surfaces and volumes, by dimension and number.
 pub(super) type Entities = BTreeMap<(i64, i64), Vec<u64>>;
@@ -14,7 +14,7 @@ pub(super) fn entities(
     end: &'static str,
     entities: &mut Entities,
 ) -> Result<(), Fault> {
-    begin(fields)?;
+    fields.begin_data()?;
     let partitioned = end != "$EndEntities";
     if partitioned {
         fields.unsigned(8, "the number of partitions")?;
@@ -78,7 +78,7 @@ pub(super) fn nodes(fields: &mut Fields<'_>, nodes: &mut Nodes) -> Result<(), Fa
         }
         for _ in 0..count {
             let x = fields.entry(|fields| {
-                let x = [fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?];
+                let x = fields.point(8)?;
                 for _ in 0..parameters {
                     fields.float(8, "a parameter")?;
                 }
@@ -119,7 +119,7 @@ fn for_each_block<'a>(
     fields: &mut Fields<'a>,
     mut block: impl FnMut(&mut Fields<'a>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    begin(fields)?;
+    fields.begin_data()?;
     let blocks = fields.unsigned(8, "the number of blocks")?;
     for what in ["the number of entries", "the smallest number", "the largest number"] {
         fields.unsigned(8, what)?;

@@ -131,7 +131,7 @@ fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
                 return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
             }
         };
-        data(fields)?;
+        fields.begin_data()?;
         if fields.encoding != Encoding::Text {
             let bytes = of(fields, count.checked_mul(bytes))?;
             fields.skip(bytes, "an array")?;
@@ -144,11 +144,6 @@ fn field(fields: &mut Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Moves to the data after a header line. In a binary file this skips the line end.
-fn data(fields: &mut Fields<'_>) -> Result<(), Fault> {
-    if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
-}
-
 fn points(fields: &mut Fields<'_>, mesh: &mut Mesh) -> Result<(), Fault> {
     let count: usize = fields.text("the number of points")?;
     let bytes = match fields.expect("the type of points")? {
@@ -156,14 +151,10 @@ fn points(fields: &mut Fields<'_>, mesh: &mut Mesh) -> Result<(), Fault> {
         b"double" => 8,
         other => return Err(fields.fault(Problem::Word { expected: "float or double", found: quote(other) })),
     };
-    data(fields)?;
+    fields.begin_data()?;
     mesh.positions.clear();
     for _ in 0..count {
-        let mut x = [0.0; 3];
-        for x in &mut x {
-            *x = fields.coordinate(bytes)?;
-        }
-        mesh.positions.push(x);
+        mesh.positions.push(fields.point(bytes)?);
     }
     Ok(())
 }
@@ -173,7 +164,7 @@ fn cells(fields: &mut Fields<'_>, version: f64, vertices: usize) -> Result<Cells
     let size: usize = fields.text("the size of the cell list")?;
     let mut cells = Cells::default();
     if version < 5.0 {
-        data(fields)?;
+        fields.begin_data()?;
         for _ in 0..count {
             for _ in 0..fields.signed(4, "the number of corners")? {
                 let index = fields.signed(4, "corner")?;
@@ -214,7 +205,7 @@ fn list(fields: &mut Fields<'_>, name: &'static str) -> Result<usize, Fault> {
             return Err(fields.fault(Problem::Word { expected, found: quote(other) }));
         }
     };
-    data(fields)?;
+    fields.begin_data()?;
     Ok(bytes)
 }
 
@@ -225,7 +216,7 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
         let expected = cells.ends.len();
         return Err(fields.fault(Problem::Count { what: "cell types", expected, found }));
     }
-    data(fields)?;
+    fields.begin_data()?;
     for corners in cells.iter() {
         let kind = fields.signed(4, "a cell type")?;
         let wrong = |expected| Problem::Count { what: "corners of a cell", expected, found: corners.len() };

@@ -130,14 +130,7 @@ fn a_bar_is_filled() {
     bar.tetrahedra[0].swap(0, 1);
     for cells in [2, 6, 10] {
         let mesh = bar.voxels(cells).unwrap();
-        let volumes: Vec<f64> = mesh
-            .tetrahedra
-            .iter()
-            .map(|t| {
-                let [a, b, c, d] = t.map(|i| mesh.positions[i as usize]);
-                dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
-            })
-            .collect();
+        let volumes = volumes(&mesh);
         assert!((volumes.iter().sum::<f64>() - 2.0).abs() < 1e-12, "{cells}");
         assert!(volumes.iter().all(|v| (v - volumes[0]).abs() < 1e-12 && *v > 0.0));
         let half = cells / 2;

@@ -6,14 +6,12 @@ use coarsen::direct::{Dense, Direct, Factor, Method, PseudoInverse};
 use coarsen::krylov::Krylov;
 use coarsen::sparse::{Bsr, GalerkinPlan, Zeros};
 use coarsen::{BiCgStab, Cg, FlexibleCg, Gmres, Identity, Minres, Preconditioner, Stop};
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
 use super::blocks::{Fault, Sparse};
 use super::relaxation::Relaxation;
 use super::strength::selected;
-use crate::array::to_array;
-use crate::callback::Failure;
+use crate::callback::{Failure, call};
 
 /// A sparse factor; rows and columns of zeros, which dependent near-kernel vectors leave, are left out.
 pub(crate) struct Factored {
@@ -145,13 +143,7 @@ pub(crate) struct Called {
 
 impl Relaxation for Called {
     fn run(&mut self, b: &Vec<f64>, x: &mut Vec<f64>) {
-        let call = |py: Python<'_>| {
-            let found = self.f.bind(py).call1((to_array(py, b)?,))?;
-            PyBuffer::<f64>::get(&found)?.copy_to_slice(py, x)
-        };
-        if self.failure.is_set() || self.failure.unless(Python::attach(call)).is_none() {
-            x.fill(f64::NAN);
-        }
+        call(&self.f, &self.failure, b, x);
     }
 }
 
