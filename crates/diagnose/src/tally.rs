@@ -4,7 +4,7 @@ use super::Sample;
 use super::row::Row;
 
 /// Counts over the rows; the first rows, where a finding names them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Tally {
     pub(super) positive_diagonal: Sample,
     pub(super) negative_diagonal: Sample,
@@ -27,25 +27,34 @@ pub(super) struct Tally {
     /// The number of off-diagonal nonzeros, and of those with the sign of the diagonal.
     pub(super) off: usize,
     pub(super) same_sign_entries: usize,
-    pub(super) range: DiagonalRange,
+    /// The smallest and largest absolute diagonal entry of rows with other nonzeros, and the first rows that have them.
+    pub(super) range: [(f64, usize); 2],
     /// The largest absolute diagonal entry above [`PRESCRIBED`] times the other entries of its row.
     huge: f64,
 }
 
-/// The smallest and largest absolute diagonal entry of rows with other nonzeros, and the first rows that have them.
-#[derive(Clone, Copy)]
-pub(super) struct DiagonalRange(pub(super) [(f64, usize); 2]);
-
-impl Default for DiagonalRange {
+impl Default for Tally {
     fn default() -> Self {
-        Self([(f64::INFINITY, 0), (0.0, 0)])
-    }
-}
-
-impl DiagonalRange {
-    /// The range of both, the first rows of `self`.
-    fn join(self, Self([least, most]): Self) -> Self {
-        Self([smaller(self.0[0], least), larger(self.0[1], most)])
+        let [positive_diagonal, negative_diagonal, not_finite, empty, zero_diagonal]: [Sample; 5] =
+            Default::default();
+        let [fixed, diagonal_only, weak, same_sign]: [Sample; 4] = Default::default();
+        Self {
+            positive_diagonal,
+            negative_diagonal,
+            not_finite,
+            empty,
+            zero_diagonal,
+            fixed,
+            diagonal_only,
+            weak,
+            same_sign,
+            strict: 0,
+            vanishing: 0,
+            off: 0,
+            same_sign_entries: 0,
+            range: [(f64::INFINITY, 0), (0.0, 0)],
+            huge: 0.0,
+        }
     }
 }
 
@@ -82,7 +91,8 @@ impl Tally {
         self.off += row.entries as usize;
         self.same_sign_entries += row.same_sign as usize;
         if others && d != 0.0 {
-            self.range = self.range.join(DiagonalRange([(d.abs(), i); 2]));
+            let [least, most] = self.range;
+            self.range = [smaller(least, (d.abs(), i)), larger(most, (d.abs(), i))];
         }
         if d.abs() > PRESCRIBED * row.off {
             self.huge = self.huge.max(d.abs());
@@ -104,7 +114,7 @@ impl Tally {
             vanishing: self.vanishing + later.vanishing,
             off: self.off + later.off,
             same_sign_entries: self.same_sign_entries + later.same_sign_entries,
-            range: self.range.join(later.range),
+            range: [smaller(self.range[0], later.range[0]), larger(self.range[1], later.range[1])],
             huge: self.huge.max(later.huge),
         }
     }
@@ -112,7 +122,7 @@ impl Tally {
     /// The rows whose diagonal entry is above both limits, in ascending order; `rows` computes the properties of all rows.
     pub(super) fn prescribed(&self, rows: impl FnOnce() -> Vec<Row>) -> Vec<usize> {
         let exceeds = |row: &Row| row.diagonal.abs() > PRESCRIBED * row.off;
-        if self.huge <= ABOVE_MEDIAN * self.range.0[0].0 {
+        if self.huge <= ABOVE_MEDIAN * self.range[0].0 {
             return Vec::new();
         }
         let rows = rows();

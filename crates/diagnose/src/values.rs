@@ -49,7 +49,7 @@ impl Values {
         let tally = &facts.tally;
         let (symmetry, pair) = Symmetry::of::<T>(&facts.halves, tally.off);
         let definiteness = Definiteness::of(a, facts, (&symmetry, pair), components);
-        let [(least, _), (most, _)] = tally.range.0;
+        let [(least, _), (most, _)] = tally.range;
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
         let unconstrained = components.map_or(vec![], |c| unconstrained(a, facts, c));
         let values = Self {
@@ -85,7 +85,7 @@ impl Values {
             findings.push(Finding::Unconstrained { components: unconstrained.len(), rows });
         }
         let prescribed = Sample::of(self.prescribed.iter().copied()).map(Finding::Prescribed);
-        let [(low, least), (high, most)] = tally.range.0;
+        let [(low, least), (high, most)] = tally.range;
         if high > Facts::SCALE * low && prescribed.is_none() {
             findings.push(Finding::Scale { least: (least, low), most: (most, high) });
         }
