@@ -140,12 +140,12 @@ impl Connection {
         high_degree: &HighDegree,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
-        let a = fine.a;
+        let (a, at) = (fine.a, &recipe.thresholds);
         let strength = || recipe.strength.weights_of(a, fine.largest.is_some());
         if recipe.filter && recipe.omega > 0.0 && filtered {
-            let norms = filter::measure(&recipe.thresholds, fine.depth);
+            let norms = filter::measure(at, fine.depth);
             let weights = if scalars(a) { strength()? } else { norms.weights(a)? };
-            if let Some(strong) = filter::strong(fine, (norms, &weights), high_degree, share) {
+            if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
                 if scalars(a)
                     || !share.any(filtered.decoupled.coupled(a.pattern(), &filtered.weights, &share.own))

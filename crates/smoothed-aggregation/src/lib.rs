@@ -169,7 +169,7 @@ impl SmoothedAggregation {
         self.validate()?;
         let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
         let filtered = above.is_none_or(|above| !above.of.is_empty());
-        let high_degree = HighDegree::find(a.pattern(), &share);
+        let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
         let found = match fine.sets {
             Some(sets) => Aggregates::given(a, sets)?,
             None => Aggregates::find(self, fine, filtered, &high_degree, &share)?, // 5, 6
@@ -180,7 +180,7 @@ impl SmoothedAggregation {
         let small = self.small(&aggregates, count, &share);
         let (modes, vectors) = self.kernel(fine, &decoupled, &parts, small, &share)?; // 4
         let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
-        let basis = tentative::<T>(modes, a.block().0, &aggregates, count); // 7, 11
+        let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
         let filter = self.filter(&spreading, modes, a.block().0);
         let tentative =
@@ -221,10 +221,10 @@ impl SmoothedAggregation {
             return Err(Error::Shape { what, expected, found }.into());
         }
         let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
-        let basis = tentative::<T>(modes, a.block().0, aggregates, count); // 7, 11
+        let basis = tentative::<T>(&self.thresholds, modes, a.block().0, aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let filter = self.filter(spreading, modes, a.block().0);
-        let high_degree = HighDegree::find(a.pattern(), &share);
+        let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
         let tentative = Tentative { basis: &basis, aggregates, count, high_degree: &high_degree };
         let (values, _) = smooth(a, &parts, tentative, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
         let positions = fine.positions.map(|x| centroids(x, aggregates, count));
