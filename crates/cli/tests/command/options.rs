@@ -82,11 +82,8 @@ fn dumps_are_repeated_and_changed() {
     }
     let (done, other) = solve(&folder, &format!("--options {dump} --method cg --max-iterations 500"));
     assert_eq!((done.code, &other["method"]), (0, &"cg".into()), "{}", done.err);
-    assert_eq!(json(&folder.path("dump/report.json")).unwrap()["outcome"], first["outcome"]);
-    let file = format!("{dump}/options.json");
-    let described = json(file.as_ref()).unwrap();
-    assert_eq!(described["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
     // No output replaces a file of the dump.
+    let file = format!("{dump}/options.json");
     let before = std::fs::read(&file).unwrap();
     fails(&format!("solve --options {dump} --report {file}"), 2, "the same file");
     assert_eq!(std::fs::read(&file).unwrap(), before);

@@ -1,5 +1,6 @@
 //! Output: report, solution, picture, dump and text.
 
+use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -64,6 +65,42 @@ fn a_report_and_a_solution_are_written_on_failure() {
     assert!(picture.starts_with("<svg") && picture.contains("polyline") && picture.contains("iteration"));
 }
 
+/// Runs the command line of a dump again, which ends with a code; returns the report.
+fn repeated(dump: &Path, code: i32) -> Value {
+    let options = json(&dump.join("options.json")).unwrap();
+    let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
+    let more = ["--report", "second.json", "--quiet"];
+    assert_eq!(ended(command("").args(&again).args(more).current_dir(dump)).code, code);
+    json(&dump.join("second.json")).unwrap()
+}
+
+#[test]
+fn a_dump_makes_the_run_again() {
+    let folder = Folder::new();
+    let dump = folder.path("dump");
+    let words =
+        format!("--problem elasticity3d:3 --method minres --max-iterations 4 --dump {}", dump.display());
+    let (done, first) = solve(&folder, &words);
+    assert_eq!(done.code, 4);
+    let options = json(&dump.join("options.json")).unwrap();
+    assert_eq!(options["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    let second = repeated(&dump, 4);
+    for field in ["n", "block_size", "iterations", "outcome", "history"] {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    assert_eq!(json(&dump.join("report.json")).unwrap()["outcome"], first["outcome"]);
+}
+
+#[test]
+fn a_dump_of_bad_input_keeps_the_file() {
+    let folder = Folder::new();
+    let (a, dump) = (folder.file("bad.mtx", "%%MatrixMarket matrix\n"), folder.path("dump"));
+    assert_eq!(coarsen(&format!("solve {a} --dump {}", dump.display())).code, 3);
+    assert_eq!(std::fs::read(dump.join("bad.mtx")).unwrap(), std::fs::read(a).unwrap());
+    let error = json(&dump.join("options.json")).unwrap()["error"].to_string();
+    assert!(error.contains("bad.mtx:1"), "{error}");
+}
+
 #[test]
 fn the_standard_input_is_a_file() {
     let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n";
@@ -122,9 +159,7 @@ fn a_dump_keeps_contact_and_backend() {
     for expected in [["--backend", "cpu"], ["--memory", "7"]] {
         assert!(pairs.iter().any(|pair| *pair == expected), "{again:?}");
     }
-    let more = ["--report", "second.json", "--quiet"];
-    assert_eq!(ended(command("").args(&again).args(more).current_dir(&dump)).code, 0);
-    assert_eq!(json(&dump.join("second.json")).unwrap()["history"], first["history"]);
+    assert_eq!(repeated(&dump, 0)["history"], first["history"]);
     // If the contact matrix cannot be read, the file is copied.
     let torn = folder.file("torn.mtx", "%%MatrixMarket matrix\n");
     let dump = folder.path("second");
@@ -136,8 +171,6 @@ fn a_dump_keeps_contact_and_backend() {
             "{name}"
         );
     }
-    let error = json(&dump.join("options.json")).unwrap()["error"].to_string();
-    assert!(error.contains("torn.mtx:1"), "{error}");
 }
 
 /// Earlier attempts are reported separately from the last attempt.
