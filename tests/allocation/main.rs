@@ -1,4 +1,4 @@
-//! From the second call on, solves, updates and descents do not allocate, with one thread and with several
+//! From the second call on, solves by factors, updates and descents do not allocate, with one thread and with several
 //! threads. Nor do the numeric phases of the crates below the facade.
 
 #[path = "../common/mod.rs"]

@@ -175,7 +175,7 @@ fn updates_with_contact(sheet: &str, builds: &[(&str, Build)], threads: usize) {
     }
 }
 
-/// The grid on which every method runs.
+/// The grid for every preconditioner.
 fn grid() -> Bsr<f64> {
     common::problem("poisson2d:270").matrix
 }

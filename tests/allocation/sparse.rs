@@ -25,6 +25,7 @@ pub(crate) fn run() {
         parallel::threads(threads, || {
             let n = 12_000; // large enough for several threads
             let (a, p) = (band(n, 3, (3, 3), 1), band(n, 1, (3, 6), 4));
+            let scalar = band(3 * n, 3, (1, 1), 1);
             let (x, mut y) = (vec![1.0; 3 * n as usize], vec![0.0; 3 * n as usize]);
             let columns = vec![1.0; 12 * n as usize];
             let mut columns_y = columns.clone();
@@ -68,9 +69,11 @@ pub(crate) fn run() {
                 assert!(Arc::ptr_eq(whole.pattern(), &built));
                 sum.apply(&x, &mut y);
                 sum.apply_dot(&x, &mut y);
-                a.apply(&x, &mut y);
-                a.apply_dot(&x, &mut y);
-                a.residual(&x, &x, &mut y);
+                for a in [&a, &scalar] {
+                    a.apply(&x, &mut y);
+                    a.apply_dot(&x, &mut y);
+                    a.residual(&x, &x, &mut y);
+                }
                 order.apply(3, &x, &mut y);
                 a.apply_columns(4, &columns, &mut columns_y);
             };

@@ -46,7 +46,7 @@ pub(crate) struct Function<'a> {
     pub(crate) failure: &'a Failure,
 }
 
-/// y = f(x) for [`Function`].
+/// y = f(x); NaN if f raises, or if a call failed before.
 pub(crate) fn call(f: &Py<PyAny>, failure: &Failure, x: &[f64], y: &mut [f64]) {
     let called = |py: Python<'_>| {
         let found = f.bind(py).call1((to_array(py, x)?,))?;

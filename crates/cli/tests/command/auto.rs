@@ -21,6 +21,7 @@ fn scrambled_problems_are_solved_without_a_word() {
     ] {
         let a = scramble::file(&folder, spec);
         for words in ["", "--precond sa"] {
+            println!("{spec} {words}");
             let (_, report) = ends(&folder, &format!("{a} {words}"), 0, "converged");
             assert!(report["choice"].as_array().unwrap().iter().all(|line| line.as_str().unwrap().len() > 6));
         }

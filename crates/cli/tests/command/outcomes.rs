@@ -189,6 +189,7 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
     for scale in [1e-300, 1e-30, 1e30, 1e300] {
         let b = folder.vector("b.mtx", &[scale; 20]);
         for words in ["--method cg", "--method direct", "--method cg --precision f32 --tol 1e-5"] {
+            println!("{scale:e} {words}");
             ends(&folder, &format!("{a} --rhs {b} {words}"), 0, "converged");
         }
     }

@@ -27,7 +27,7 @@ fn product(a: &Bsr<f64>, x: &[f64]) -> Vec<f64> {
 /// Both methods keep the solution. If b = A x and g = x on fixed unknowns, x solves the new systems.
 #[test]
 fn the_solution_is_kept() {
-    for (n, b, fixed, block) in [(5, 1, vec![0, 3], 1), (4, 3, vec![3, 4, 5], 3), (4, 3, vec![0, 7], 1)] {
+    for (n, b, fixed, block) in [(5, 1, vec![3, 0], 1), (4, 3, vec![3, 4, 5], 3), (4, 3, vec![0, 7], 1)] {
         let a = symmetric(n, b);
         let x = random(n * b, 9);
         let rhs = product(&a, &x);

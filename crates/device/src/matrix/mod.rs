@@ -192,6 +192,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         &self.on
     }
 
+    /// The number of rows in a slice.
     pub(crate) fn slice(&self) -> usize {
         self.format.slice()
     }

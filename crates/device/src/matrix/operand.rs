@@ -146,6 +146,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         Self { module, contact: Some(contact), ..self }
     }
 
+    /// The number of rows in a slice.
     pub(crate) fn slice(&self) -> usize {
         self.ranges[0].layout.slice
     }

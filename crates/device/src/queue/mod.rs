@@ -191,6 +191,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
+    /// Keeps the first failure.
     fn keep(&mut self, done: Result<(), Error>) {
         if let (None, Err(e)) = (&self.failure, done) {
             self.failure = Some(e);

@@ -37,7 +37,9 @@ mod small;
 use coarsen_sparse::*;
 
 /// Fails unless `run` has the same result with 1, 2 and 7 threads.
+#[track_caller]
 fn same_bits<R: PartialEq + Send>(run: impl Fn() -> R + Sync) {
     let [one, two, seven] = [1, 2, 7].map(|n| coarsen_core::parallel::threads(n, &run).unwrap());
-    assert!(one == two && one == seven);
+    assert!(one == two, "2 threads");
+    assert!(one == seven, "7 threads");
 }
