@@ -10,6 +10,9 @@ use color_quant::NeuQuant;
 
 use crate::{Picture, PictureError};
 
+/// The least time for which the last picture is shown, in hundredths of a second.
+const HELD: u16 = 150;
+
 /// The maximum number of pixels from which the palette is computed.
 const LEARNT: usize = 100_000;
 
@@ -22,7 +25,7 @@ const LEARNT: usize = 100_000;
 pub struct Animation {
     /// The pictures.
     pub frames: Vec<Picture>,
-    /// The time per picture in hundredths of a second.
+    /// The time per picture in hundredths of a second; the last one is shown for at least 1.5 s.
     pub delay: u16,
 }
 
@@ -81,6 +84,7 @@ fn write<'a>(
     let mut encoder = gif::Encoder::new(BufWriter::new(file), width, height, &palette).map_err(fail)?;
     encoder.set_repeat(gif::Repeat::Infinite).map_err(fail)?;
     for k in 0..count {
+        let delay = if k + 1 == count { delay.max(HELD) } else { delay };
         let picture = frame(k)?;
         let index = |&[r, g, b]: &[u8; 3]| {
             *known.entry([r, g, b]).or_insert_with(|| quantiser.index_of(&[r, g, b, 255]) as u8)
