@@ -117,7 +117,7 @@ impl examples_scene::options::Options for Options {
 
     const KEYS: &'static str = "body.mesh body.size body.centre body.axes body.above body.rest attachment.nodes \
                                 obstacle.shape obstacle.mesh obstacle.frames obstacle.size obstacle.solid obstacle.boxes \
-                                obstacle.axis obstacle.motion motion";
+                                obstacle.axis obstacle.motion motion view.cut";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice

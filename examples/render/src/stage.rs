@@ -42,6 +42,8 @@ pub struct Stage {
     still: Vec<(Patch, [u8; 3])>,
     /// Obstacles without planes.
     rounds: Vec<Patch>,
+    /// A point and the normal, towards the eye, of the plane at which meshes that stay are cut.
+    cut: Option<[[f64; 3]; 2]>,
     /// A point of the ground and its normal.
     ground: Option<[[f64; 3]; 2]>,
     lift: f64,
@@ -91,16 +93,26 @@ impl Stage {
             view: (0..8).map(corner).collect(),
             still,
             rounds,
+            cut: view
+                .cut
+                .then(|| [[0, 1, 2].map(|k| corners[0][k] + 0.5 * size[k]), [az.sin(), 0.0, az.cos()]]),
             ground,
             lift: LIFT * dot(size, size).sqrt(),
             bodies,
         }
     }
 
-    /// Adds triangles that stay where they are, in the colour of obstacles; each triangle is drawn flat.
+    /// Adds triangles that stay where they are, in the colour of obstacles; each triangle is drawn flat. A view that is cut
+    /// leaves out those in front of the vertical plane through its middle.
     pub fn add_still(&mut self, positions: &[[f64; 3]], triangles: &[[u32; 3]]) {
-        let corners = triangles.as_flattened().iter().map(|&v| positions[v as usize]).collect();
-        let own = (0..triangles.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+        let near = |triangle: &[[f64; 3]; 3]| {
+            self.cut.is_some_and(|[middle, normal]| {
+                triangle.iter().map(|corner| dot(sub(*corner, middle), normal)).sum::<f64>() > 0.0
+            })
+        };
+        let drawn = triangles.iter().map(|triangle| triangle.map(|v| positions[v as usize]));
+        let corners = drawn.filter(|triangle| !near(triangle)).flatten().collect::<Vec<_>>();
+        let own = (0..corners.len() as u32 / 3).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
         self.still.push((Patch { positions: corners, triangles: own }, OBSTACLE));
     }
 

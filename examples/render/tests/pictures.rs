@@ -140,7 +140,8 @@ fn creases_are_sharp_and_curves_are_smooth() {
 fn shadows_agree_with_the_light() {
     let height = 0.5;
     let tile = SQUARE.map(|[x, z, _]| [0.2 * x - 0.1, height, 0.2 * z - 0.1]);
-    let view = View { corners: Some([[-1.0, 0.0, -1.0], [1.0, 0.6, 1.0]]), azimuth: 0.0, elevation: 89.0 };
+    let corners = Some([[-1.0, 0.0, -1.0], [1.0, 0.6, 1.0]]);
+    let view = View { corners, azimuth: 0.0, elevation: 89.0, cut: false };
     let stage = Stage::new(&view, &[GROUND], vec![HALVES.to_vec()], &tile, 160);
     let with = stage.frame(tile.as_flattened(), "").unwrap();
     let without = stage.frame(&[9.0; 12], "").unwrap();
@@ -155,6 +156,22 @@ fn shadows_agree_with_the_light() {
     assert!(count > 20.0, "{count} pixels of shadow");
     let middle = sum.map(|sum| sum / count);
     assert!(middle[0] > 82.0 && middle[1] < 58.0, "{middle:?}");
+}
+
+/// A view that is cut shows what is behind the near half of a mesh, and the far half as before.
+#[test]
+fn a_cut_opens_the_near_half() {
+    let tile = |z: f64| SQUARE.map(|[x, y, _]| [2.0 * x - 1.0, 2.0 * y - 1.0, z]);
+    let sides = [tile(0.5), tile(-0.5)];
+    let body = SQUARE.map(|[x, y, _]| [0.4 * x - 0.2, 0.4 * y - 0.2, 0.0]);
+    let picture = |cut: bool, sides: &[[[f64; 3]; 4]]| {
+        let view = View { corners: Some([[-1.0; 3], [1.0; 3]]), azimuth: 0.0, elevation: 0.0, cut };
+        let mut stage = Stage::new(&view, &[], vec![HALVES.to_vec()], &body, 80);
+        sides.iter().for_each(|side| stage.add_still(side, &HALVES));
+        stage.frame(body.as_flattened(), "").unwrap()
+    };
+    assert!(picture(true, &sides) == picture(false, &sides[1..]));
+    assert!(picture(false, &sides) != picture(false, &sides[1..]));
 }
 
 #[test]
@@ -286,13 +303,16 @@ fn a_gif_comes_back_close() {
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::RGBA);
     let mut decoder = options.read_info(std::fs::File::open(&path).unwrap()).unwrap();
+    let mut delays = Vec::new();
     for picture in &animation.frames {
         let frame = decoder.read_next_frame().unwrap().expect("a frame");
         let pixels = frame.buffer.chunks_exact(4).map(|p| [p[0], p[1], p[2]]);
         let far = pixels.zip(picture.pixels()).filter(|(a, b)| !near(*a, **b, 16)).count();
         assert!(far < 50, "{far} pixels are far off");
         assert_eq!(frame.buffer[..3], drawing.background);
+        delays.push(frame.delay);
     }
+    assert_eq!(delays, [5, 5, 150], "the end is held");
     // The same from files.
     let files: Vec<_> = (0..3).map(|k| file(&format!("frame{k}.png"))).collect();
     animation.frames.iter().zip(&files).for_each(|(frame, file)| frame.write_png(file).unwrap());

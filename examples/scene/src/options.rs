@@ -123,7 +123,7 @@ fn taken<O: Options>(
             || key.strip_suffix(".name") == Some(&path)
     };
     let own = || O::KEYS.split_whitespace();
-    if own().chain(["version", "view"]).any(within) {
+    if own().chain(["version", "view.corners", "view.azimuth", "view.elevation"]).any(within) {
         return Ok(None);
     }
     if let Some((_, option)) = options.iter().find(|(key, _)| *key == path) {

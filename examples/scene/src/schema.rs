@@ -504,10 +504,12 @@ pub struct View {
     pub azimuth: f64,
     /// The angle above the horizon.
     pub elevation: f64,
+    /// Whether the half of resting meshes that is nearer to the eye is left out, so that their inside is seen.
+    pub cut: bool,
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self { corners: None, azimuth: 25.0, elevation: 12.0 }
+        Self { corners: None, azimuth: 25.0, elevation: 12.0, cut: false }
     }
 }

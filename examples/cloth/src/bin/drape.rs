@@ -18,7 +18,7 @@ use examples_scene::View;
 use examples_scene::shape::GROUND;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    run(51, 36, Path::new("drape-out"), 480).map(drop)
+    run(51, 30, Path::new("drape-out"), 640).map(drop)
 }
 
 /// Computes frames of a sheet with n x n vertices, and writes pictures of a
@@ -91,6 +91,7 @@ fn run(
         corners: Some([[-0.6, 0.0, -0.6], [0.6, 1.0, 0.6]]),
         azimuth: 25.0,
         elevation: 18.0,
+        cut: false,
     };
     let stage = Stage::new(&view, &[GROUND], vec![triangles], &start, width);
     let draw = |frame: usize, x: &[f64]| {
