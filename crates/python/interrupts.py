@@ -50,6 +50,7 @@ def wait(code, names):
         return time.monotonic() - sent[0]
 
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started this program in the background
 parser = argparse.ArgumentParser()
 parser.add_argument("matrices", nargs="*")
 parser.add_argument("--times", type=int, default=20)

@@ -212,6 +212,7 @@ from scipy.optimize import rosen, rosen_der
 sys.path.insert(0, {folder!r})
 from conftest import poisson
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests in the background
 A = poisson(40, 3)
 b = np.ones(A.shape[0])
 def work():
