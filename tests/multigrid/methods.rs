@@ -136,7 +136,7 @@ fn interpolation_from_a_splitting_is_that_of_the_hierarchy() {
     let a = problem("anisotropic2d:20").matrix;
     let strong = strong_of(&a);
     for by in INTERPOLATIONS {
-        let coarse = splitting(&strong, by == Interpolation::Classical).unwrap();
+        let coarse = splitting(&strong, by == Interpolation::Classical, None).unwrap();
         let p = interpolation(&a, &strong, &coarse, by).unwrap();
         let method = RugeStueben { interpolation: by, ..RugeStueben::default() };
         let step = method.coarsen(&Grid::new(&a), None).unwrap().unwrap();
@@ -154,7 +154,7 @@ fn fine_unknowns_that_depend_on_each_other_share_a_coarse_one_after_the_second_p
     };
     let a = problem("graph:1000").matrix;
     let strong = strong_of(&a);
-    let [first, second] = [false, true].map(|second| splitting(&strong, second).unwrap());
+    let [first, second] = [false, true].map(|second| splitting(&strong, second, None).unwrap());
     assert!(!share(&strong, &first) && share(&strong, &second));
     assert!(first.iter().zip(&second).all(|(first, second)| first <= second));
 }
@@ -171,7 +171,7 @@ fn interpolation_reproduces_constants() {
     }
     let a = problem("poisson2d:12").matrix;
     let strong = strong_of(&a);
-    let coarse = splitting(&strong, true).unwrap();
+    let coarse = splitting(&strong, true, None).unwrap();
     let (mut sums, constant) = (vec![0.0_f64; 144], vec![1.0; 144]);
     a.apply(&constant, &mut sums);
     for by in INTERPOLATIONS {
@@ -198,7 +198,7 @@ fn interpolation_refuses_what_does_not_fit() {
     let a = path(4);
     let strong = strong_of(&a);
     let wide = Pattern::from_rows(4, 5, 0, |i| std::iter::once(i as u32 + 1)).unwrap();
-    assert!(splitting(&wide, false).is_err());
+    assert!(splitting(&wide, false, None).is_err());
     assert!(interpolation(&a, &strong, &[true; 3], Interpolation::Direct).is_err());
     for strong in [&wide, &strong_of(&path(3))] {
         assert!(interpolation(&a, strong, &[true; 4], Interpolation::Direct).is_err());

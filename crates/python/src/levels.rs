@@ -280,7 +280,9 @@ fn strong(c: &Sparse) -> Result<Pattern, SparseError> {
 /// 1 for coarse unknowns, 0 for the others.
 #[pyfunction]
 fn split<'py>(py: Python<'py>, c: &Matrix, second_pass: bool) -> PyResult<Bound<'py, PyAny>> {
-    let work = |_: &Arc<Cancel>| -> Result<_, SetupError> { Ok(splitting(&strong(&c.bsr)?, second_pass)?) };
+    let work = |cancel: &Arc<Cancel>| -> Result<_, SetupError> {
+        splitting(&strong(&c.bsr)?, second_pass, Some(cancel))
+    };
     let coarse = run(py, None, work)?.map_err(raise)?;
     to_indices(py, coarse.into_iter().map(usize::from))
 }

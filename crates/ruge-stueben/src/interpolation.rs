@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, tree};
-use coarsen_core::{Error, Real};
+use coarsen_core::{Cancel, Error, Real};
 use coarsen_sparse::{BlockRows, Bsr, Pattern};
 
 use crate::{Side, numbers, split};
@@ -33,15 +33,20 @@ pub enum Interpolation {
 /// pair of fine unknowns.
 ///
 /// # Errors
-/// [`Error::NotSquare`] for a pattern that is not square.
-pub fn splitting(strong: &Pattern, second_pass: bool) -> Result<Vec<bool>, Error> {
+/// [`Error::NotSquare`] for a pattern that is not square, [`SetupError::Cancelled`] once `cancel` is set.
+pub fn splitting(
+    strong: &Pattern,
+    second_pass: bool,
+    cancel: Option<&Cancel>,
+) -> Result<Vec<bool>, SetupError> {
     let (rows, columns) = (strong.rows(), strong.columns());
     if rows != columns {
-        return Err(Error::NotSquare { rows, columns });
+        return Err(Error::NotSquare { rows, columns }.into());
     }
-    let mut coarse: Vec<bool> = split(strong).iter().map(|side| *side == Side::Coarse).collect();
+    let mut coarse: Vec<bool> = split(strong, cancel)?.iter().map(|side| *side == Side::Coarse).collect();
     if second_pass {
         for i in 0..rows {
+            SetupError::unless_cancelled(cancel)?;
             second(strong, i, &mut coarse);
         }
     }

@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Error, Real};
+use coarsen_core::{Cancel, Error, Real};
 use coarsen_sparse::{Bsr, Buckets, Pattern, SparseError};
 
 /// What a program on this crate alone needs.
@@ -86,7 +86,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         }
         let strong = self.strong(a)?;
         SetupError::unless_cancelled(fine.cancel)?;
-        let coarse = splitting(&strong, self.interpolation == Interpolation::Classical)?;
+        let coarse = splitting(&strong, self.interpolation == Interpolation::Classical, fine.cancel)?;
         SetupError::unless_cancelled(fine.cancel)?;
         if !coarse.contains(&true) {
             return Ok(None);
@@ -138,7 +138,7 @@ fn numbers(coarse: &[bool]) -> Vec<u32> {
 
 /// Splits unknowns into C and F by the first pass: the unknown of largest λ joins C, the unknowns that depend
 /// on it join F, and λ grows for the unknowns on which the new F unknowns depend.
-fn split(strong: &Pattern) -> Vec<Side> {
+fn split(strong: &Pattern, cancel: Option<&Cancel>) -> Result<Vec<Side>, SetupError> {
     let n = strong.rows();
     let mut buckets = Buckets::new(n);
     strong.indices().iter().for_each(|&j| buckets.count(j as usize));
@@ -154,6 +154,7 @@ fn split(strong: &Pattern) -> Vec<Side> {
     let mut queue: BinaryHeap<(usize, Reverse<u32>)> =
         lambda.iter().zip(0..).map(|(&l, i)| (l, Reverse(i))).collect();
     while let Some((useful, Reverse(i))) = queue.pop() {
+        SetupError::unless_cancelled(cancel)?;
         if sides[i as usize] != Side::Undecided || lambda[i as usize] != useful {
             continue;
         }
@@ -177,5 +178,5 @@ fn split(strong: &Pattern) -> Vec<Side> {
         }
         strong.row(i as usize).iter().for_each(|&j| change(j, -1, &sides));
     }
-    sides
+    Ok(sides)
 }
