@@ -312,7 +312,7 @@ fn weak_couplings_are_lumped() {
                 continue; // too many are tied
             }
             let measure = Strength::Symmetric { theta: 0.04 };
-            let weights = measure.weights(&a).unwrap();
+            let weights = measure.weights(&a, false).unwrap();
             let strong = measure.strong(a.pattern(), &weights);
             let count = coarse.prolongation.pattern().columns();
             let (basis, _) = tentative(&rows(&modes), b, coarse.aggregates.as_ref().unwrap(), count);

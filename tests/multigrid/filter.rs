@@ -115,7 +115,7 @@ fn stiff_pairs_keep_their_couplings_and_many_of_them_all() {
     for (pairs, kept) in [(0, true), (2, true), (100, false)] {
         let a = tied(pairs);
         let pattern = a.pattern();
-        let weights = NORMS.weights(&a).unwrap();
+        let weights = NORMS.weights(&a, false).unwrap();
         let strong = NORMS.strong(pattern, &weights);
         let is_tied = |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && weights[k] > 0.75);
         let mut expected = strong.clone();

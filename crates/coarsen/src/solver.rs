@@ -91,9 +91,7 @@ impl Solver {
     /// # Errors
     /// [`AnyError::Core`] if the parts of the system do not fit.
     pub fn new<'a>(system: impl Into<System<'a, f64>>) -> Result<Self, AnyError> {
-        let system = system.into();
-        system.check()?;
-        Self::from_owned(owned(system))
+        Self::from_owned(owned(system.into()))
     }
 
     /// Takes the first system, as [`new`](Self::new) copies it.

@@ -34,8 +34,8 @@ impl Barrier {
         [-k * gap * gap * log, k * slope / r, k * bend / (r * r)]
     }
 
-    /// Returns the step at which a tenth of the distance is left; `rate` is the change of the distance per unit of the step.
-    pub fn max_step(&self, distance: f64, rate: f64) -> f64 {
+    /// The step at which a tenth of the distance is left; `rate` is the change of the distance per unit of the step.
+    pub(crate) fn max_step(&self, distance: f64, rate: f64) -> f64 {
         if rate < 0.0 { SHARE * distance / -rate } else { f64::INFINITY }
     }
 }

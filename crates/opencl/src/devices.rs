@@ -4,41 +4,52 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use coarsen_core::{Error, Real};
 use coarsen_device::{Device, Driver, OnDevice};
-use ocl::core::{self, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
+use ocl::core::{self, CommandQueue, CommandQueueProperties, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
 
 use crate::OpenClError;
 use crate::compile::Programs;
-use crate::driver::OpenClDriver;
+use crate::driver::{self, OpenClDriver};
 use crate::error::failed;
 use crate::loader::probe;
 
 /// An OpenCL device that can be opened.
 struct OpenClDevice {
     id: DeviceId,
-    /// The context that all backends on this device share; made for the first backend.
-    context: Mutex<Option<core::Context>>,
+    /// What all backends on this device share, made for the first backend: the context, and the queue if they
+    /// have no queues of their own.
+    shared: Mutex<Option<(core::Context, Option<CommandQueue>)>>,
     /// The programs of this context.
     programs: Arc<Programs>,
 }
 
 impl OpenClDevice {
     fn open(&self, device: &Device) -> Result<Box<dyn Driver>, Error> {
-        Ok(Box::new(OpenClDriver::new(self.context()?, self.programs.clone(), self.id, device)?))
+        let (context, queue) = self.shared(device)?;
+        Ok(Box::new(OpenClDriver::new(context, queue, self.programs.clone(), self.id, device)?))
     }
 
-    /// Returns the context that all backends on this device share.
+    /// Returns the context that all backends on this device share, and the queue if they share one.
     ///
     /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
     /// with the last context, and a thread that queries a device at that time crashes.
-    fn context(&self) -> Result<core::Context, Error> {
-        let mut kept = self.context.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(context) = &*kept {
-            return Ok(context.clone());
+    fn shared(&self, device: &Device) -> Result<(core::Context, Option<CommandQueue>), Error> {
+        let mut kept = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = &*kept {
+            return Ok(shared.clone());
         }
         let context =
             core::create_context(None, &[self.id], None, None).map_err(failed("clCreateContext"))?;
-        Ok(kept.insert(context).clone())
+        let open = || driver::open(&context, self.id, CommandQueueProperties::empty());
+        let queue = miscounts_launches(device).then(open).transpose()?;
+        Ok(kept.insert((context, queue)).clone())
     }
+}
+
+/// Whether several queues at once end the process: PoCL before 6.0 releases another variant of a kernel than the one that it
+/// launched, if queues launch this kernel at several sizes.
+fn miscounts_launches(device: &Device) -> bool {
+    let major = device.driver.split('.').next().and_then(|major| major.parse().ok());
+    device.platform == "Portable Computing Language" && major.is_none_or(|major: u32| major < 6)
 }
 
 /// Returns all OpenCL devices of this machine, platform by platform, in the order of the drivers.
@@ -103,7 +114,7 @@ fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
         |info: DeviceInfo| core::get_device_info_raw(id, info as u32).map_err(failed("clGetDeviceInfo"));
     let text = |info| bytes(info).map(|b| String::from_utf8_lossy(&b).trim_matches(['\0', ' ']).to_owned());
     let number = |info| bytes(info).map(|b| b.iter().rev().fold(0_u64, |n, &byte| n << 8 | u64::from(byte)));
-    let opened = OpenClDevice { id, context: Mutex::default(), programs: Arc::default() };
+    let opened = OpenClDevice { id, shared: Mutex::default(), programs: Arc::default() };
     Ok(Device {
         name: text(DeviceInfo::Name)?,
         platform: platform.trim().to_owned(),

@@ -33,15 +33,17 @@ pub(crate) struct OpenClDriver {
 }
 
 impl OpenClDriver {
+    /// A driver that launches in `queue`, or else in one of its own.
     pub(crate) fn new(
         context: core::Context,
+        queue: Option<core::CommandQueue>,
         programs: Arc<Programs>,
         id: DeviceId,
         device: &Device,
     ) -> Result<Self, Error> {
         let context = Handle::new(context);
         let properties = CommandQueueProperties::empty();
-        let queue = open(&context, id, properties)?;
+        let queue = Handle::new(queue.map_or_else(|| open(&context, id, properties), Ok)?);
         let (name, cache) = (device.name.clone(), Cache::of(device));
         let compiler = Compiler { device: id, name, cache, programs };
         let (second, record) = (None, Record::default());
@@ -51,20 +53,21 @@ impl OpenClDriver {
     fn second_queue(&mut self) -> Result<(&SecondQueue, &core::CommandQueue, &mut Record), Error> {
         let second = match self.second.take() {
             Some(second) => second,
-            None => SecondQueue::new(open(&self.context, self.compiler.device, self.properties)?),
+            None => {
+                SecondQueue::new(Handle::new(open(&self.context, self.compiler.device, self.properties)?))
+            }
         };
         Ok((self.second.insert(second), &self.queue, &mut self.record))
     }
 }
 
 /// A new in-order queue.
-fn open(
+pub(crate) fn open(
     context: &core::Context,
     id: DeviceId,
     properties: CommandQueueProperties,
-) -> Result<Handle<core::CommandQueue>, Error> {
-    let queue = core::create_command_queue(context, id, Some(properties));
-    Ok(Handle::new(queue.map_err(failed("clCreateCommandQueue"))?))
+) -> Result<core::CommandQueue, Error> {
+    core::create_command_queue(context, id, Some(properties)).map_err(failed("clCreateCommandQueue"))
 }
 
 /// The name of a kernel in its source.
@@ -185,7 +188,7 @@ impl Driver for OpenClDriver {
             true => CommandQueueProperties::PROFILING_ENABLE,
             false => CommandQueueProperties::empty(),
         };
-        self.queue = open(&self.context, self.compiler.device, self.properties)?;
+        self.queue = Handle::new(open(&self.context, self.compiler.device, self.properties)?);
         self.second = None;
         self.record.set(on);
         Ok(())

@@ -220,7 +220,7 @@ impl Solver {
     #[allow(clippy::too_many_arguments)] // the options of Python
     fn new(
         py: Python<'_>,
-        matrix: &mut Matrix,
+        matrix: &Bound<'_, Matrix>,
         method: &str,
         rtol: f64,
         maxiter: usize,
@@ -236,7 +236,7 @@ impl Solver {
         let auto =
             Auto { tolerance: rtol, max_iterations: maxiter, memory, method, single, ..Auto::default() };
         let geometry = Geometry::read(coordinates, near_kernel)?;
-        let (rows, a) = (constraints.map(Constraints::rows), matrix.take()?);
+        let (rows, a) = (constraints.map(Constraints::rows), matrix.try_borrow_mut()?.take()?);
 
         let n = threads.unwrap_or(0);
         let named = |i| format!("pycoarsen-solver-{i}");

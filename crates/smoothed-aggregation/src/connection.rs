@@ -141,10 +141,10 @@ impl Connection {
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let (a, at) = (fine.a, &recipe.thresholds);
-        let strength = || recipe.strength.weights_of(a, fine.largest.is_some());
+        let strength = || recipe.strength.weights(a, fine.largest.is_some());
         if recipe.filter && recipe.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
-            let weights = if scalars(a) { strength()? } else { norms.weights(a)? };
+            let weights = if scalars(a) { strength()? } else { norms.weights(a, false)? };
             if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
                 if scalars(a)

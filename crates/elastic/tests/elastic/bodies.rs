@@ -116,7 +116,7 @@ fn slopes_of_a_barrier_are_its_derivatives() {
     }
     assert_eq!(potential.at(0.2), [0.0; 3]);
     assert!(potential.at(0.0)[0].is_infinite());
-    assert!((potential.max_step(0.1, -1.0) - 0.09).abs() < 1e-15);
+    assert!((ContactPotential::from(potential).max_step(0.1, -1.0) - 0.09).abs() < 1e-15);
 }
 
 #[test]

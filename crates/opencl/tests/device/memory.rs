@@ -3,7 +3,7 @@
 
 use crate::common::{self, problem};
 use coarsen_backend::{Backend, SetupError};
-use coarsen_core::{Error, Vector};
+use coarsen_core::{Error, Scalar, Vector};
 use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource};
 use coarsen_schwarz::{Schwarz, Storage};
 
@@ -70,4 +70,24 @@ fn backends_of_a_device_share_its_memory() {
     assert!(second.check_memory(5 << 20).is_err() && second.counters() == before);
     drop(here);
     assert_eq!(second.vector(&half).unwrap().first_not_finite(), None);
+}
+
+/// Backends of many threads launch a kernel at many sizes at once. PoCL before 6.0 ends the process if they have queues of their own.
+#[test]
+fn many_threads_launch_at_once() {
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            scope.spawn(move || {
+                let Some(on) = common::backend::<f64>() else { return };
+                for k in 0..400 {
+                    let n = 1 + (k * 97 + thread * 13) % 3000 * (1 + k / 40);
+                    let mut y = on.vector(&vec![1.0; n]).unwrap();
+                    let x = y.like().unwrap();
+                    let one = y.scalar(1.0);
+                    y.axpby(&one, &x, &one);
+                    assert_eq!(Scalar::read(&y.dot(&y)), n as f64);
+                }
+            });
+        }
+    });
 }

@@ -58,7 +58,7 @@ impl Strength {
     /// # Errors
     /// As [`weights`](Self::weights).
     pub fn graph<T: Real>(&self, a: &Bsr<T>) -> Result<Graph, Error> {
-        Ok(self.graph_of(a.pattern(), &self.weights(a)?))
+        Ok(self.graph_of(a.pattern(), &self.weights(a, false)?))
     }
 
     /// [`graph`](Self::graph) from precomputed [`weights`](Self::weights).
@@ -99,7 +99,7 @@ impl Strength {
     /// let entries: Vec<_> = both.chain((0..3).map(|i| (i, i, 2.0))).collect();
     /// let a = assembly::from_triplets(3, 3, &entries)?;
     /// let by = Strength::SpectralRadius { theta: 0.48 };
-    /// let weights = by.weights(&a)?;
+    /// let weights = by.weights(&a, true)?;
     /// let at = a.pattern().find(0, 1).unwrap_or_default();
     /// assert!(by.strong(a.pattern(), &weights)[at]);
     /// assert!(!by.strong_beside(a.pattern(), &weights, &[true])[at]);
@@ -152,24 +152,15 @@ impl Strength {
     }
 
     /// The size of each stored block after scaling by the diagonal, in the order of the pattern. The criteria
-    /// compare these weights.
+    /// compare these weights. If A is `symmetric`, at least to round-off, the weights of (i, j) and (j, i) are computed once.
     ///
     /// *Cost* one pass over the matrix; for [`SpectralRadius`](Self::SpectralRadius) also an
-    /// eigendecomposition per node and 6 small products per block.
+    /// eigendecomposition per node and 6 small products per block, or per pair of a `symmetric` A.
     ///
     /// # Errors
     /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Parameter`] if θ is outside
     /// 0..1, [`Error::NotFinite`] gives the index of a stored value.
-    pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f32>, Error> {
-        self.weights_of(a, false)
-    }
-
-    /// As [`weights`](Self::weights) for an A that is `symmetric`, at least to round-off: the weights of (i, j) and
-    /// (j, i) are then equal, and [`SpectralRadius`](Self::SpectralRadius) of blocks costs half.
-    ///
-    /// # Errors
-    /// As [`weights`](Self::weights).
-    pub fn weights_of<T: Real>(&self, a: &Bsr<T>, symmetric: bool) -> Result<Vec<f32>, Error> {
+    pub fn weights<T: Real>(&self, a: &Bsr<T>, symmetric: bool) -> Result<Vec<f32>, Error> {
         let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
         if !(0.0..1.0).contains(&theta) {
             return Err(Error::Parameter { name: "Strength.theta", value: theta, range: "in 0..1" });

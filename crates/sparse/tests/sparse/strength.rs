@@ -58,7 +58,7 @@ fn kronecker_blocks_are_as_strong_as_scalars() {
     let values: Vec<f64> = a.values().iter().flat_map(|v| d.iter().map(move |d| v * d)).collect();
     let blocks = Bsr::new(a.pattern().clone(), (3, 3), values).unwrap();
     let strength = Strength::SpectralRadius { theta: 0.48 };
-    let (w, wd) = (strength.weights(&a).unwrap(), strength.weights(&blocks).unwrap());
+    let (w, wd) = (strength.weights(&a, false).unwrap(), strength.weights(&blocks, false).unwrap());
     assert!(w.iter().zip(&wd).all(|(a, b)| (a - b).abs() < 1e-3 * a));
     assert_eq!(strength.graph(&a).unwrap(), strength.graph(&blocks).unwrap());
 }
@@ -68,7 +68,7 @@ fn kronecker_blocks_are_as_strong_as_scalars() {
 fn scalars_have_one_weight() {
     let a = anisotropic(7, 0.3);
     let [radii, norms] = [Strength::SpectralRadius { theta: 0.48 }, Strength::Symmetric { theta: 0.08 }]
-        .map(|strength| strength.weights(&a).unwrap());
+        .map(|strength| strength.weights(&a, false).unwrap());
     assert!(radii.iter().zip(&norms).all(|(r, n)| (r - n).abs() <= f32::EPSILON * n));
     assert_eq!(radii[a.pattern().find(3, 3).unwrap()], 1.0);
 }
@@ -89,7 +89,7 @@ fn flags_are_the_graph() {
     let a = anisotropic(9, 0.3);
     for theta in [0.0, 0.25, 0.48, 0.999_999_99] {
         let strength = Strength::SpectralRadius { theta };
-        let weights = strength.weights(&a).unwrap();
+        let weights = strength.weights(&a, false).unwrap();
         let (strong, graph) = (strength.strong(a.pattern(), &weights), strength.graph(&a).unwrap());
         for i in 0..a.shape().0 {
             let flagged = a.pattern().range(i).filter(|&k| strong[k]).map(|k| a.pattern().indices()[k]);
@@ -106,11 +106,11 @@ fn weights_do_not_depend_on_range() {
     let strength = Strength::SpectralRadius { theta: 0.48 };
     let mut a = random::matrix(40, 40, (3, 3), 5, 1);
     a = &a + &Bsr::identity(40, 3).unwrap();
-    let weights = strength.weights(&a).unwrap();
+    let weights = strength.weights(&a, false).unwrap();
     for exponent in [-180, 180] {
         let mut b = a.clone();
         b.values_mut().iter_mut().for_each(|v| *v *= 2_f64.powi(exponent));
-        assert_eq!(strength.weights(&b).unwrap(), weights, "2^{exponent}");
+        assert_eq!(strength.weights(&b, false).unwrap(), weights, "2^{exponent}");
     }
 }
 
@@ -118,8 +118,8 @@ fn weights_do_not_depend_on_range() {
 fn threads_do_not_change_bits() {
     let a = random::matrix(3000, 3000, (3, 3), 8, 4);
     for strength in [Strength::Symmetric { theta: 0.1 }, Strength::SpectralRadius { theta: 0.48 }] {
-        let one = parallel::threads(1, || strength.weights(&a).unwrap()).unwrap();
-        assert_eq!(one, parallel::threads(5, || strength.weights(&a).unwrap()).unwrap());
+        let one = parallel::threads(1, || strength.weights(&a, false).unwrap()).unwrap();
+        assert_eq!(one, parallel::threads(5, || strength.weights(&a, false).unwrap()).unwrap());
     }
 }
 
@@ -138,7 +138,7 @@ fn bad_input_is_named() {
             values[at] = bad;
             let a = Bsr::new(full, (block, block), values).unwrap();
             for strength in [strength, Strength::Symmetric { theta: 0.5 }] {
-                let found = strength.weights(&a);
+                let found = strength.weights(&a, false);
                 assert!(matches!(found, Err(Error::NotFinite { index, .. }) if index == at), "{found:?}");
             }
         }
@@ -157,7 +157,7 @@ fn ill_conditioned_blocks_keep_their_coupling() {
         let c: Vec<f64> = d.iter().map(|v| -0.1 * v).collect();
         let values = [&d[..], &c, &c, &d].concat();
         let a = assembly::from_blocks((2, 2), (3, 3), &[(0, 0), (0, 1), (1, 0), (1, 1)], &values).unwrap();
-        let weights = Strength::SpectralRadius { theta: 0.0 }.weights(&a).unwrap();
+        let weights = Strength::SpectralRadius { theta: 0.0 }.weights(&a, false).unwrap();
         assert!((weights[1] - 0.1).abs() < 1e-4 && weights[1] == weights[2], "{stiffness}: {weights:?}");
     }
 }
@@ -170,11 +170,11 @@ fn symmetric_weights_are_those_of_all_blocks() {
         let half = random::matrix(n, n, (b, b), 6, b as u64);
         let mut a = &half + &half.transpose().unwrap();
         a = &a + &Bsr::identity(n, b).unwrap();
-        let (all, pairs) = (strength.weights(&a).unwrap(), strength.weights_of(&a, true).unwrap());
+        let (all, pairs) = (strength.weights(&a, false).unwrap(), strength.weights(&a, true).unwrap());
         for (k, (&w, &v)) in all.iter().zip(&pairs).enumerate() {
             assert!((w - v).abs() <= 1e-4 * w.max(1e-3), "{n} x {b}: block {k} is {v}, not {w}");
         }
-        let one = parallel::threads(1, || strength.weights_of(&a, true).unwrap()).unwrap();
+        let one = parallel::threads(1, || strength.weights(&a, true).unwrap()).unwrap();
         assert_eq!(one, pairs);
     }
 }
