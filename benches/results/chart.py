@@ -78,7 +78,7 @@ def table(panels):
     first, second = panels[0][2], panels[1][2]
     measured = sorted({name for bars in first.values() for name in bars} - {"coarsen"})
     head = f"{' or '.join(measured)}, fastest configuration"
-    lines = [f"| system | `auto` | {head} | its seconds | ratio | beside AMGCL called directly |"]
+    lines = [f"| system | `auto` | {head} | its seconds | ratio | ratio, AMGCL called directly |"]
     lines.append("|---|---:|---|---:|---:|---:|")
     for system, label in SYSTEMS.items():
         ours, found, direct = first[system]["coarsen"], compared(first[system]), compared(second[system])
@@ -89,7 +89,7 @@ def table(panels):
             package = f"{peer}, " if len(measured) > 1 else ""
             row += [package + SETTINGS.get(settings, settings), f"{seconds:.2f}", f"{ratio:.2f}"]
         else:
-            row += ["none has an answer within the limit", "", ""]
+            row += ["none converges within the limit", "", ""]
         row.append(f"{direct[0]:.2f}" if direct else "")
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # PyAMG's black-box tests with `pycoarsen.pyamg` in its place: `crates/python/pyamg_tests.sh PYTHON`, an interpreter with pycoarsen, into
-# which PyAMG is installed. The guide "Coming from PyAMG" lists these tests.
+# which PyAMG is installed. The guide "Coming from PyAMG" names it.
 set -euo pipefail
 python=$(realpath -s "$1")
 work=$(mktemp -d)

@@ -22,7 +22,8 @@ type Kept = Box<dyn Prepared<Vec<f64>, f64> + Send>;
 /// cost of a sparse factor, if a factor is possible. If A is symmetric only to single precision, preconditioners are built of
 /// (A + Aᵀ) / 2 and A is multiplied as it is, also if `method` prescribes conjugate gradients; the command asks for
 /// `--symmetrize` there. A null space is given by [`Problem`] and [`Plan::solve`]. *Memory*: the preconditioners that were tried,
-/// and a factor of up to `memory` bytes.
+/// and a factor of up to `memory` bytes. *Reference* for the bound: Karlin, Manasse, Rudolph & Sleator 1988, "Competitive snoopy
+/// caching", Algorithmica 3.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};
@@ -99,7 +100,7 @@ impl Auto {
         Ok((problem, plan))
     }
 
-    /// Solves A x = b, starting with the guess x.
+    /// Solves A x = b, starting with the guess x; both have one number for each scalar unknown.
     ///
     /// For every ending, x is the best x so far, and [`Solved::true_residual`] is computed from it.
     ///

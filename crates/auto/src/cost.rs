@@ -24,7 +24,8 @@ const START: [f64; 2] = [4e4, 1e7];
 /// The jump of the diagonal above which more iterations are expected.
 const LARGE_JUMP: f64 = 100.0;
 
-/// The costs of the methods for a system.
+/// The costs of the methods for a system, in bytes moved between memory and processor; an operation of a factorisation counts as the
+/// bytes that move in its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// The number of unknowns n.

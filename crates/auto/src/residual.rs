@@ -5,7 +5,7 @@ use coarsen_sparse::Bsr;
 
 use crate::Ending;
 
-/// Returns ‖b − A x‖ / ‖b‖, or ‖A x‖ if b = 0; NaN if x is not finite.
+/// Returns ‖b − A x‖ / ‖b‖ in the 2-norm, or ‖A x‖ if b = 0; NaN if x is not finite. b and x have the sizes of A.
 pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     if x.iter().any(|x| !x.is_finite()) {
         return f64::NAN;
@@ -21,8 +21,9 @@ pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
 /// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
 ///
 /// With any method, a residual that is computed in f64 is only round-off below this value. The value is large
-/// if A is so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost*: one
-/// product with |A|. *Source*: Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
+/// if A is so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. b and x have
+/// the sizes of A. *Cost*: one product with |A|. *Source*: Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and
+/// §12.1.
 ///
 /// ```
 /// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1e-3)])?;

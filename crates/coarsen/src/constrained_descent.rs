@@ -35,7 +35,7 @@ pub struct ObstacleConstraint {
     pub shape: Box<dyn Shape>,
     /// How it moves.
     pub spin: Spin,
-    /// Its coefficient of friction.
+    /// Its coefficient of Coulomb friction, 0 or more.
     pub friction: f64,
 }
 
@@ -107,8 +107,9 @@ pub struct ConstrainedDescent {
 }
 
 impl ConstrainedDescent {
-    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is that of linear solves, `build` builds
-    /// their preconditioner, and `thickness` in m is that of what obstacles hold.
+    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is the limit of linear solves, `build`
+    /// builds their preconditioner, and `thickness` in m is that of what obstacles hold. x has the positions of the free nodes in
+    /// m, three numbers for each.
     ///
     /// # Errors
     /// The errors of the assembly and of the system.
@@ -129,8 +130,8 @@ impl ConstrainedDescent {
         Ok(Self { states, system, cg, norm, tolerance, iterations, thickness })
     }
 
-    /// Solves (1) from x; `before` are the positions at the start of the step. Returns how it ended, the iterations, and those
-    /// of linear solves. *Panics* on wrong lengths.
+    /// Solves (1) from x; `before` are the positions at the start of the step; both as in [`new`](Self::new). Returns how it
+    /// ended, the iterations, and those of linear solves. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// The errors of the assembly, of setups and of solves.
@@ -205,7 +206,7 @@ impl ConstrainedDescent {
         }
     }
 
-    /// The work of the obstacles from the start of a step to its end, J. *Panics* on wrong lengths.
+    /// The work in J of the obstacles from the positions `before` a step to those at its end, x. *Panics* on wrong lengths.
     pub fn work<P: Potential>(&self, f: &mut ImplicitEuler<P>, before: &[f64], x: &Vec<f64>) -> f64 {
         let mut force = vec![0.0; x.len()]; // ∇f is what obstacles balance
         f.gradient(x, &mut force);

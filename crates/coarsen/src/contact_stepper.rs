@@ -111,7 +111,8 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
         Ok(Self { f, direction, descent, restarts: 0, contact })
     }
 
-    /// Computes a step with the same acceleration a for all nodes. *Panics* on wrong lengths.
+    /// Computes a step with the same acceleration a for all nodes, in m/s². x and v have the positions in m and the velocities in
+    /// m/s of the free nodes, three numbers for each. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`StepFault`]; x and v are then those before the step.
@@ -133,7 +134,8 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
     }
 
     /// Where the descent of a step that has [begun](ImplicitEuler::begin) starts: at x + h v or as far on this way as the
-    /// potential allows, or at x where the potential bounds this way and f is lower at x. *Panics* on wrong lengths.
+    /// potential allows, or at x where the potential bounds this way and f is lower at x. x and v as in [`step`](Self::step). *Panics* on
+    /// wrong lengths.
     ///
     /// # Errors
     /// [`StepFault::NotFinite`] and [`StepFault::Contact`].
@@ -151,10 +153,10 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
         Ok(if rises { x.clone() } else { next })
     }
 
-    /// Minimises (1) from `next`, and returns the report of the last descent with the iterations of all.
+    /// Minimises (1) from the positions `next`, and returns the report of the last descent with the iterations of all.
     ///
     /// # Errors
-    /// [`StepFault`]
+    /// [`StepFault`]; `next` is then not to be used.
     pub fn minimize(&mut self, next: &mut Vec<f64>) -> Result<DescentReport<f64>, StepFault> {
         self.direction.forget();
         let mut report = self.descent.minimize(&mut self.f, &mut self.direction, next)?;

@@ -16,7 +16,8 @@ use crate::{Action, AnyError, Step};
 
 /// Solves A x = b by the method with the lowest forecast ([`auto`](crate::auto)), and returns x with the report.
 ///
-/// For systems that follow each other use [`Solver`]. *Cost* and *memory* as for [`Auto`].
+/// b and x have one number for each scalar unknown. For systems that follow each other use [`Solver`]. *Cost* and *memory* as for
+/// [`Auto`].
 ///
 /// ```
 /// let a = coarsen::assembly::from_triplets(2, 2, &[(0, 0, 4.0), (1, 1, 2.0)])?;
@@ -37,8 +38,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 
 /// A solver that keeps the method and the preconditioner that it chose, for systems that follow each other.
 ///
-/// The first solve tries methods as [`Auto`] does. Later solves take the method that ended it; its preconditioner follows the
-/// system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
+/// The first solve tries methods as [`Auto`] does. Later solves take the method that ended it; its preconditioner is updated
+/// to the system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
 /// unknowns changes, methods are tried again.
 ///
 /// Nothing is kept, so that every solve tries methods, if a row prescribes a value by a huge diagonal entry or if A is symmetric
@@ -131,8 +132,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Solves A x = b from the guess x. For every ending, x is the best x found, and the report has all attempts with
-    /// their causes.
+    /// Solves A x = b from the guess x; both have one number for each scalar unknown. For every ending, x is the best x found,
+    /// and the report has all attempts with their causes.
     ///
     /// # Errors
     /// [`AnyError::Core`] and [`AnyError::Setup`] for shapes that do not match and for NaN in A or b.

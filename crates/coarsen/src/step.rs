@@ -229,7 +229,8 @@ impl Step {
         Ok(StepUpdate { action, reused })
     }
 
-    /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took and how it ended.
+    /// Solves A x = b under the constraints, from the guess x; both have one number for each scalar unknown. Tells the policy the
+    /// number of iterations and how the solve ended.
     ///
     /// # Errors
     /// As [`update`](Self::update), and as [`Krylov::solve_with`].

@@ -26,7 +26,7 @@ pub struct NullSpace<V> {
 }
 
 impl<V: Vector> NullSpace<V> {
-    /// The constant vector: the null space of pure Neumann problems and graph Laplacians.
+    /// The constant vector, of the size and layout of `like`: the null space of pure Neumann problems and graph Laplacians.
     ///
     /// # Errors
     /// [`Error::Device`] if the memory cannot be allocated.

@@ -78,7 +78,7 @@ impl Geometric {
     /// axis. `None` if no axis has more than two points.
     ///
     /// # Errors
-    /// An error if the matrix of weights is too large.
+    /// [`SparseError::TooLarge`] if the matrix of weights is too large.
     pub fn interpolate<T: Real>(
         points: [usize; 3],
         unknowns: usize,

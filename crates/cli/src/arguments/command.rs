@@ -98,7 +98,7 @@ pub(crate) struct Source {
     /// Matrix Market file, plain or compressed with gzip, or `.npz` of SciPy's `save_npz`; `-` reads standard
     /// input [default: the problem elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
-    /// Test problem in place of a file, such as poisson2d:100
+    /// Test problem in place of a file, such as poisson2d:100; `coarsen generate --help` names all
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
     /// Time step of the problems cloth, pinned, garment, softbody, cloth-contact and stack, in seconds
@@ -182,7 +182,7 @@ pub(crate) struct Given {
     /// Memory limit of a factor that `auto` may choose, in MiB
     #[arg(long = "memory", value_name = "MIB", default_value_t = (MEMORY >> 20) as u64)]
     pub(crate) memory_mib: u64,
-    /// Take a matrix that is symmetric to single precision as symmetric: preconditioners are built of (A + A^T) / 2, and A is
+    /// Take a matrix that is symmetric to single precision as symmetric: preconditioners are built from (A + A^T) / 2, and A is
     /// multiplied as it is; the method `auto` always does so
     #[arg(long)]
     pub(crate) symmetrize: bool,
@@ -254,7 +254,7 @@ pub(crate) struct Solve {
 /// What is printed during a run.
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Talk {
-    /// Seconds between two lines of progress, where the standard error is no terminal
+    /// Seconds between two lines of progress, if the standard error is not a terminal
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) progress: f64,
     /// Print only errors
@@ -311,7 +311,8 @@ pub(crate) struct Info {
 
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
-    /// Test problem, such as elasticity3d:10
+    /// Test problem, such as elasticity3d:10: poisson2d, poisson3d, anisotropic2d, jump3d, elasticity3d, cloth, pinned, graph or
+    /// softbody with a size, garment or softbody with a mesh file
     #[arg(value_name = "NAME:SIZE")]
     pub(crate) problem: String,
     /// Time step of the problems cloth, pinned, garment and softbody, in seconds

@@ -32,7 +32,7 @@ pub(crate) struct Domains {
     /// Combine the levels multiplicatively and not additively
     #[arg(long, conflicts_with_all = ["mas_exact", "mas_coarse"])]
     pub(crate) mas_hybrid: bool,
-    /// Coarse unknowns of a supernode, for additive levels [default: constants]
+    /// Coarse unknowns of each domain, for additive levels [default: constants]
     #[arg(long, value_enum, conflicts_with_all = ["mas_hybrid", "mas_exact", "mas_coarse", "mas_weights"])]
     pub(crate) mas_modes: Option<ModesName>,
     /// Weights of the levels [default: ones]

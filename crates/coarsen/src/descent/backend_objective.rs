@@ -48,14 +48,14 @@ pub struct BackendObjective<F, B: Backend> {
 }
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective<F, B> {
-    /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
-    /// Newton's method, and `on` is the backend. The Hessian is copied to the backend when the method asks for it.
+    /// Returns an objective that always uses its default Hessian. x gives the number of unknowns, `inverse` is the
+    /// preconditioner for Newton's method, and `on` is the backend. The Hessian is copied to the backend when the method asks for it.
     pub fn new(objective: F, x: &[f64], inverse: CachedPreconditioner<B::Vector>, on: &B) -> Self {
         let (hessian, points, numbers) = (There::default(), x.to_vec(), vec![0.0; x.len()]);
         Self { objective, on: on.clone(), inverse, hessian, points, numbers, on_demand: false }
     }
 
-    /// Returns an objective without a preconditioner, for methods that own one.
+    /// Returns an objective without a preconditioner, for methods that own one; x as in [`new`](Self::new).
     pub fn bare(objective: F, x: &[f64], on: &B) -> Self {
         Self::new(objective, x, CachedPreconditioner::constant(Box::new(Identity)), on)
     }

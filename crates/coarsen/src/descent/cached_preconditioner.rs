@@ -46,9 +46,9 @@ pub struct CachedPreconditioner<V: Vector = Vec<f64>> {
 type Build<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 impl<V: Vector> CachedPreconditioner<V> {
-    /// Builds a cached preconditioner from the system of `f` at x. `build` receives the matrix, the contact part and the
-    /// positions, from which setups compute rigid-body modes. `build` is stored, and is called again if
-    /// the pattern changes.
+    /// Builds a cached preconditioner from the system of `f` at x, which has one number for each unknown. `build` receives the
+    /// matrix, the contact part and the positions, from which setups compute rigid-body modes. `build` is stored, and is called
+    /// again if the pattern changes.
     ///
     /// # Errors
     /// The errors of `build` and of the system.

@@ -18,7 +18,7 @@ use coarsen_sparse::System;
 
 use super::Built;
 
-/// A driver of a time step.
+/// A method that minimises the incremental potential of a time step, with its preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Driver {

@@ -49,7 +49,7 @@ use super::{BackendObjective, Built, CachedPreconditioner, Driver, Needs};
 pub struct TimeStepper<B: SchwarzBackend<Real = f64> = Cpu> {
     /// ε of ‖W ∇f‖ ≤ ε, where W are the weights of the step: 1e-7 by default (§7.1).
     pub tolerance: f64,
-    /// The maximal number of iterations of a step.
+    /// The maximal number of iterations of a step; 5000 by default.
     pub max_iterations: usize,
     /// The maximal number of iterations of an inner solve of Newton's method: 10,000 by default (§7.3).
     pub inner_iterations: usize,
@@ -145,7 +145,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     }
 
     /// Minimises f from x with the [preconditioner of the driver](Driver::precondition). `method` describes the
-    /// nodes of this step and their constraints. `weights` are those of
+    /// nodes of this step and their constraints. `weights`, one for each number of x, are those of
     /// [`grid_weights`](coarsen_optimize::grid_weights); `None` for the Euclidean norm.
     ///
     /// # Errors

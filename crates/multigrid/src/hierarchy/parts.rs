@@ -38,13 +38,13 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         seen.or((level == self.levels.len()).then_some(&self.seen))?.now.as_ref()
     }
 
-    /// Returns P from level `level` + 1 to level `level`.
+    /// Returns P from level `level` + 1 to level `level`, 0 for the finest; `None` for the coarsest level.
     pub fn prolongation(&self, level: usize) -> Option<&Prolongation<T>> {
         self.levels.get(level).map(|level| &level.host.coarse.prolongation)
     }
 
     /// Returns the aggregate of each node of a level, `u32::MAX` for nodes that only relaxation solves;
-    /// `None` if the method has no aggregates.
+    /// `None` for the coarsest level, and if the method has no aggregates.
     pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
         self.levels.get(level)?.host.coarse.aggregates.as_deref()
     }
