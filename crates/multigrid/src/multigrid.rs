@@ -180,7 +180,7 @@ pub enum Smoothing {
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
-    /// The fastest smoother for each level and place. On a CPU this is damped Jacobi for scalars, and
+    /// The fastest smoother for each level and backend. On a CPU this is damped Jacobi for scalars, and
     /// Gauss-Seidel over half of A for a symmetric A with blocks of 2, 3 or 6 that couples mostly rows of the
     /// same chunk. In all other cases, and on devices, it is Chebyshev of degree 2.
     Fitted,

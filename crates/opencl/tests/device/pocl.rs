@@ -94,7 +94,7 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
 }
 
 /// Checks that the relative distance of the two solutions is at most `close`.
-fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
+fn cg_agrees_with_the_host<T: Real>(tolerance: f64, close: f64) {
     let Some(on) = common::backend::<T>() else { return };
     let stop = Stop::relative(T::from_f64(tolerance));
     let (host, x) = on_the_host(stop);
@@ -111,12 +111,12 @@ fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
 
 #[test]
 fn cg_in_f64_does_what_it_does_on_the_host() {
-    the_place_does_not_matter::<f64>(1e-10, 1e-11);
+    cg_agrees_with_the_host::<f64>(1e-10, 1e-11);
 }
 
 #[test]
 fn cg_in_f32_does_what_it_does_on_the_host() {
-    the_place_does_not_matter::<f32>(1e-4, 1e-4);
+    cg_agrees_with_the_host::<f32>(1e-4, 1e-4);
 }
 
 /// An iteration is seven launches: A p with its sum, α, the step, M⁻¹ r, its sum, β, and p. The last check adds one for
