@@ -81,8 +81,8 @@ pub(crate) fn time(method: &str, problem: &Problem, solver: &mut Option<Solver>)
     let (a, b) = (&problem.matrix, &problem.rhs);
     let (unknowns, mut x) = (b.len(), vec![0.0; b.len()]);
     if method == "cholesky" {
-        let recipe = Direct { method: Method::Cholesky, ..Direct::default() };
-        let (mut factor, setup) = match fastest(|| Ok(recipe.factor(a)?)) {
+        let parameters = Direct { method: Method::Cholesky, ..Direct::default() };
+        let (mut factor, setup) = match fastest(|| Ok(parameters.factor(a)?)) {
             Ok(measured) => measured,
             Err(failure) => return Ok(Times::refused(method, unknowns, &*failure)),
         };

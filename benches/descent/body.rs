@@ -26,8 +26,8 @@ pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> CachedPrecondit
             "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
             "tamstorf-contrast" => {
                 let coarsening = SmoothedAggregation { prune: 1e-3, ..Default::default() };
-                let recipe = Multigrid { coarsening, ..tamstorf() };
-                Box::new(recipe.build_from(system, &Cpu::new())?)
+                let parameters = Multigrid { coarsening, ..tamstorf() };
+                Box::new(parameters.build_from(system, &Cpu::new())?)
             }
             other => unreachable!("no preconditioner {other}"),
         };

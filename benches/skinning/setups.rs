@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coarsen::elastic::{Curvature, Potential};
-use coarsen::multigrid::{Grid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen::multigrid::{Grid, PerLevel, SmootherParameters, Smoothing};
 use coarsen::prelude::*;
 use coarsen_core::Objective;
 use coarsen_relax::DampedJacobi;
@@ -101,9 +101,9 @@ fn at_rest<'a>(a: &'a Bsr<f64>, rest: &'a [[f64; 3]]) -> System<'a, f64> {
 fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
     let (a, rest, on) = (body.matrix(), body.mesh.positions.clone(), Cpu::mixed());
     let steps: Vec<_> = row.steps.iter().map(|steps| steps.smoothing()).collect();
-    let recipe = skinning_levels(row.control_points).smoothed_by(PerLevel { steps: steps.clone() });
+    let parameters = skinning_levels(row.control_points).smoothed_by(PerLevel { steps: steps.clone() });
     let begin = Instant::now();
-    let mut m = recipe.build(at_rest(&a, &rest), &on)?;
+    let mut m = parameters.build(at_rest(&a, &rest), &on)?;
     let setup = begin.elapsed();
     body.f.curvature = if row.changes { Curvature::Projected } else { Curvature::Constant };
 

@@ -4,7 +4,7 @@ use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Reused, SetupError};
 use coarsen_core::{Cancel, LinearOperator, Preconditioner, Stop};
 use coarsen_krylov::Cg;
-use coarsen_multigrid::{Grid, Multigrid, SmootherRecipe};
+use coarsen_multigrid::{Grid, Multigrid, SmootherParameters};
 use coarsen_problems::{Problem, cloth, poisson2d};
 use coarsen_schwarz::Schwarz;
 use coarsen_smoothed_aggregation::SmoothedAggregation;

@@ -4,7 +4,7 @@ use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Reused, Smoother};
 use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::Cg;
-use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherParameters, Smoothing};
 use coarsen_problems::{Problem, cloth};
 use coarsen_relax::{Chebyshev, DampedJacobi, Spai0};
 use coarsen_skinning::skinning_levels;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use coarsen::Cancel;
 use coarsen::backend::{SetupError, Smoother};
-use coarsen::multigrid::{Grid, SmootherRecipe, Smoothing};
+use coarsen::multigrid::{Grid, SmootherParameters, Smoothing};
 use coarsen::prelude::*;
 use coarsen::schwarz::AdditiveSchwarz;
 
@@ -55,7 +55,7 @@ static DEEPEST: AtomicUsize = AtomicUsize::new(0);
 #[derive(Clone)]
 struct Raising;
 
-impl SmootherRecipe for Raising {
+impl SmootherParameters for Raising {
     fn smoother(&self, grid: &Grid<'_, f64>, on: &Cpu<f64, f64>) -> Result<Box<dyn Smoother>, SetupError> {
         DEEPEST.fetch_max(grid.depth, Relaxed);
         if grid.depth == 1 {

@@ -41,10 +41,10 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
             println!("| {scene} | {nodes} | {driver} | {outer} | {inner} | {}", text(moved));
         }
         let mut f = moment.objective()?;
-        let (recipe, z) = (Hot::default().recipe(&f), f.start());
+        let (parameters, z) = (Hot::default().parameters(&f), f.start());
         let nodes = f.size() / 3;
         let system = f.system_at(&z)?.system();
-        let mut m = recipe.build_from(system, &on)?;
+        let mut m = parameters.build_from(system, &on)?;
         let before = on.transfers();
         m.update(system)?;
         println!("| {scene} | {nodes} | a refresh | | | {}", text(on.transfers() - before));

@@ -3,7 +3,7 @@
 //! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop, cycles, updates
 //! and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`. The methods are separate crates:
 //! `coarsen-smoothed-aggregation`, `coarsen-skinning`, `coarsen-node-embedding`, `coarsen-ruge-stueben`. A program can use this
-//! crate alone, or the crate of one method alone ([`SmootherRecipe`] has an example).
+//! crate alone, or the crate of one method alone ([`SmootherParameters`] has an example).
 //!
 //! | file | what |
 //! |---|---|
@@ -39,7 +39,7 @@ pub use geometric::Geometric;
 pub use hierarchy::{CoarseningEnd, Hierarchy, LevelSize, NumericPlan, SetupStep, regularise_rigid_modes};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{
-    Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherRecipe, Smoothing,
+    Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherParameters, Smoothing,
 };
 pub use per_level::PerLevel;
 pub use stiffen::stiffen;

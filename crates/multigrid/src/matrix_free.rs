@@ -5,7 +5,7 @@ use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Re
 use coarsen_sparse::{Prolongation, System, TransposePlan};
 use num_traits::zero;
 
-use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
+use crate::{Coarsening, Hierarchy, Multigrid, SmootherParameters};
 
 /// A V-cycle whose finest level is an operator, made by [`Multigrid::under`].
 ///
@@ -24,7 +24,7 @@ pub struct MatrixFree<'a, T: Real, B: Backend, M> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Returns a cycle whose finest level is the operator `a`, above the hierarchy that this recipe builds for the
+    /// Returns a cycle whose finest level is the operator `a`, above the hierarchy that these parameters build for the
     /// coarse system.
     ///
     /// `prolongation` maps from the unknowns of `coarse` to the unknowns of the operator. The cycle is
@@ -72,7 +72,7 @@ impl<C, S> Multigrid<C, S> {
         B: Backend,
         M: Smoother<B, T>,
         C: Coarsening<T>,
-        S: SmootherRecipe<B, T>,
+        S: SmootherParameters<B, T>,
     {
         let system = coarse.into();
         let (fine, columns) = prolongation.shape();

@@ -1,4 +1,4 @@
-//! The recipe of a hierarchy.
+//! The parameters of a hierarchy.
 
 use coarsen_backend::{Backend, Cpu, SetupError, Smoother};
 use coarsen_core::{Error, Real};
@@ -70,7 +70,7 @@ impl<C> Multigrid<C> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Returns this recipe with another recipe for the smoothers.
+    /// Returns these parameters with other parameters of the smoothers.
     pub fn smoothed_by<R>(self, smoothing: R) -> Multigrid<C, R> {
         let Self { coarsening, cycle, levels, coarse_size, keep, coarsest, .. } = self;
         Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest }
@@ -200,8 +200,8 @@ const SECOND: Chebyshev = Chebyshev {
     symmetric: false,
 };
 
-/// A recipe for the smoothers of all levels of a hierarchy. A closure is one, and `crates/relax/src/chebyshev.rs` shows
-/// a smoother that is updated in place:
+/// The parameters of the smoothers of all levels of a hierarchy. A closure that builds a smoother implements this trait.
+/// `crates/relax/src/chebyshev.rs` shows a smoother that is updated in place:
 ///
 /// ```
 /// use coarsen_multigrid::{Bsr, Cg, Cpu, Grid, LinearOperator, Multigrid, PreconditionerKind, Smoother, Stop, assembly};
@@ -236,7 +236,7 @@ const SECOND: Chebyshev = Chebyshev {
 /// assert!(report.iterations < 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SmootherRecipe<B: Backend = Cpu, T: Real = f64>: Clone + Send + 'static {
+pub trait SmootherParameters<B: Backend = Cpu, T: Real = f64>: Clone + Send + 'static {
     /// Returns the smoother of a level.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ pub trait SmootherRecipe<B: Backend = Cpu, T: Real = f64>: Clone + Send + 'stati
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
 }
 
-impl<B: Backend, T: Real, M: Smoother<B, T> + 'static, F> SmootherRecipe<B, T> for F
+impl<B: Backend, T: Real, M: Smoother<B, T> + 'static, F> SmootherParameters<B, T> for F
 where
     F: Fn(&Grid<'_, T>, &B) -> Result<M, SetupError> + Clone + Send + 'static,
 {
@@ -253,25 +253,27 @@ where
     }
 }
 
-impl<T: Real, B: Backend> SmootherRecipe<B, T> for Smoothing {
+impl<T: Real, B: Backend> SmootherParameters<B, T> for Smoothing {
     /// PᵀAP is symmetric if A is, so for Chebyshev, Jacobi and SPAI-0 only the finest level is checked for
     /// symmetry. Half storage is more sensitive, so every level is checked.
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
-            Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
-            Self::SymmetricGaussSeidel(recipe) => Box::new(Repeated::symmetric_sweep(recipe.build(a, on)?)),
-            Self::Chebyshev(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
+            Self::GaussSeidel(parameters) => Box::new(parameters.build(a, on)?),
+            Self::SymmetricGaussSeidel(parameters) => {
+                Box::new(Repeated::symmetric_sweep(parameters.build(a, on)?))
             }
-            Self::DampedJacobi(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
+            Self::Chebyshev(mut parameters) => {
+                parameters.symmetric |= below;
+                Box::new(parameters.build(a, on)?)
             }
-            Self::Spai0(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
+            Self::DampedJacobi(mut parameters) => {
+                parameters.symmetric |= below;
+                Box::new(parameters.build(a, on)?)
+            }
+            Self::Spai0(mut parameters) => {
+                parameters.symmetric |= below;
+                Box::new(parameters.build(a, on)?)
             }
             Self::Fitted => {
                 let scalars = a.block() == (1, 1);

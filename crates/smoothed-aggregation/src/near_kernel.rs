@@ -11,8 +11,8 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
 use super::decoupled::Decoupled;
+use super::parameters::{Modes, SmoothedAggregation};
 use super::parts::Parts;
-use super::recipe::{Modes, SmoothedAggregation};
 use super::scaled::scaled_to_diagonal;
 use super::share::Share;
 use coarsen_multigrid::Grid;
@@ -23,7 +23,7 @@ const LEAF: usize = 1024;
 /// Returns K for the finest level and the number of vectors to use: only the translations if aggregates are
 /// `small`.
 pub(super) fn choose<'a, T: Real>(
-    recipe: &SmoothedAggregation,
+    parameters: &SmoothedAggregation,
     fine: &Grid<'a, T>,
     decoupled: &Decoupled,
     parts: &Parts<'_, T>,
@@ -31,7 +31,7 @@ pub(super) fn choose<'a, T: Real>(
     share: &Share<'_>,
 ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
-    let (modes, given) = match (recipe.modes, fine.near_kernel, fine.positions) {
+    let (modes, given) = match (parameters.modes, fine.near_kernel, fine.positions) {
         (Modes::Found(count), ..) => (Cow::Owned(random(n, count.max(1))?), true),
         (Modes::Known, Some(given), _) => (Cow::Borrowed(given), true),
         (Modes::Known, None, Some(x)) if b == 2 || b == 3 => {
@@ -48,7 +48,7 @@ pub(super) fn choose<'a, T: Real>(
     let modes = if given {
         modes
     } else {
-        Cow::Owned(scaled_to_diagonal(&recipe.thresholds, fine.a, modes.into_owned())?)
+        Cow::Owned(scaled_to_diagonal(&parameters.thresholds, fine.a, modes.into_owned())?)
     };
     let modes =
         if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &decoupled.rows)?) };

@@ -47,14 +47,14 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
         let method = NodeEmbedding { constraints: f.node_constraints().into(), ..NodeEmbedding::new(nodes) };
         let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() }; // as the driver `hot`
         let smoothing = Smoothing::SymmetricGaussSeidel(known);
-        let recipe = Multigrid { smoothing, ..node_embedding_of(method) };
+        let parameters = Multigrid { smoothing, ..node_embedding_of(method) };
         let system = f.system_at(&z)?;
-        parts("the processor", &Cpu::new(), system, &recipe, || [0, 0])?;
+        parts("the processor", &Cpu::new(), system, &parameters, || [0, 0])?;
         #[cfg(feature = "opencl")]
         if threads > 1 {
             let on = coarsen::opencl::default_device::<f64>()?;
             let counts = || [on.counters().launches, on.counters().synchronisations];
-            parts(&on.device().to_string(), &on, system, &recipe, counts)?;
+            parts(&on.device().to_string(), &on, system, &parameters, counts)?;
         }
         Ok(())
     })?
@@ -64,7 +64,7 @@ fn parts<B: SchwarzBackend<Real = f64>>(
     name: &str,
     on: &B,
     system: &OwnedSystem<f64>,
-    recipe: &Multigrid<NodeEmbedding>,
+    parameters: &Multigrid<NodeEmbedding>,
     counts: impl Fn() -> [u64; 2],
 ) -> Outcome<()> {
     let measure = |what: &str, call: &mut dyn FnMut()| {
@@ -97,10 +97,10 @@ fn parts<B: SchwarzBackend<Real = f64>>(
         black_box(on.relaxation_order(host.pattern()));
     });
     measure("a hierarchy", &mut || {
-        drop(recipe.build_from(system.system(), on).expect("a hierarchy of a step"));
+        drop(parameters.build_from(system.system(), on).expect("a hierarchy of a step"));
         let _ = b.sync();
     });
-    let mut anew = Multigrid { keep: Keep::Nothing, ..recipe.clone() }.build_from(system.system(), on)?;
+    let mut anew = Multigrid { keep: Keep::Nothing, ..parameters.clone() }.build_from(system.system(), on)?;
     measure("a rebuild in kept memory", &mut || {
         anew.update(system.system()).expect("the same system");
         let _ = b.sync();
@@ -112,7 +112,7 @@ fn parts<B: SchwarzBackend<Real = f64>>(
         let _ = cg.solve(&a, &mut jacobi, &b, &mut y);
         let _ = y.sync();
     });
-    let mut m = recipe.build_from(system.system(), on)?;
+    let mut m = parameters.build_from(system.system(), on)?;
     measure("a refresh", &mut || {
         m.update(system.system()).expect("the same system");
         let _ = b.sync();
@@ -122,8 +122,8 @@ fn parts<B: SchwarzBackend<Real = f64>>(
         let _ = y.sync();
     });
     let once = Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() });
-    let recipe = Multigrid { coarsest: once, ..recipe.clone() };
-    let mut m = recipe.build_from(system.system(), on)?;
+    let parameters = Multigrid { coarsest: once, ..parameters.clone() };
+    let mut m = parameters.build_from(system.system(), on)?;
     measure("a cycle with one iteration on the coarsest level", &mut || {
         m.apply(&b, &mut y);
         let _ = y.sync();

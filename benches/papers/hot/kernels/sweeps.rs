@@ -66,7 +66,7 @@ pub(crate) fn run(stage: &Stage, bandwidth: [f64; 2]) -> Outcome<()> {
 
 /// Symmetric Gauss-Seidel as the smoother of HOT.
 fn coarsen_both(
-    recipe: GaussSeidel,
+    parameters: GaussSeidel,
     system: &coarsen::sparse::OwnedSystem<f64>,
     on: &Cpu<f64>,
     b: &Vec<f64>,
@@ -74,7 +74,7 @@ fn coarsen_both(
     let mut seconds = [0.0; 2];
     for (seconds, threads) in seconds.iter_mut().zip(crate::THREADS) {
         let built = coarsen_core::parallel::threads(threads, || -> Outcome<f64> {
-            let mut m = recipe.build_from(system.system(), on)?;
+            let mut m = parameters.build_from(system.system(), on)?;
             let mut z = vec![0.0; b.len()];
             Ok(fastest(|| m.apply(black_box(b), &mut z)))
         });

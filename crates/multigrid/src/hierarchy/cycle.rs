@@ -68,7 +68,7 @@ pub(super) fn cycle<T: Real, B: Backend>(
 }
 
 /// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest
-/// solve compares its residual. Only levels of a recipe whose whole cycle is V have the vectors for it.
+/// solve compares its residual. Only levels of a hierarchy whose whole cycle is V have the vectors for it.
 fn compared<T: Real, B: Backend>(
     levels: &mut [Level<T, B>],
     bottom: &mut dyn CoarsestSolve<T, B>,

@@ -38,7 +38,7 @@ use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
-use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
+use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherParameters};
 use coarsest::{CoarsestSolve, Limit};
 pub use ended::CoarseningEnd;
 use free::Free;
@@ -50,13 +50,13 @@ pub use table::{LevelSize, SetupStep};
 use term::Seen;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
-/// level. The parameters are the numbers and the backend.
+/// level. Its type parameters are the scalars and the backend.
 ///
 /// `Display` prints a table of the levels (unknowns, nonzeros, unknowns without a basis function, bytes) and a table of the steps
 /// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
 pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
-    /// The recipe without its coarsening and its smoothing, which are `method`.
-    recipe: Multigrid<(), ()>,
+    /// The parameters other than the coarsening and the smoothing, which are in `method`.
+    parameters: Multigrid<(), ()>,
     method: Box<dyn Method<T, B>>,
     on: B,
     pattern: Arc<Pattern>,
@@ -105,14 +105,14 @@ struct Host<T: Real> {
 
 coarsen_backend::inherent_build!(Multigrid<C, S>);
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Setup<T, B> for Multigrid<C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Setup<T, B> for Multigrid<C, S> {
     type Built = Hierarchy<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         let Self { cycle, levels, coarse_size, keep, coarsest, .. } = *self;
         let (coarsening, smoothing) = ((), ());
-        let recipe = Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest };
-        Hierarchy::build(recipe, Box::new(self.clone()), system, on)
+        let parameters = Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest };
+        Hierarchy::build(parameters, Box::new(self.clone()), system, on)
     }
 }
 
@@ -146,25 +146,25 @@ struct Seconds {
 impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     fn build(
-        recipe: Multigrid<(), ()>,
+        parameters: Multigrid<(), ()>,
         method: Box<dyn Method<T, B>>,
         system: System<'_, T>,
         on: &B,
     ) -> Result<Self, SetupError> {
         system.check()?;
-        let mut built = Self::build_whole(recipe, method, (system, &*system.whole()?), on)?;
+        let mut built = Self::build_whole(parameters, method, (system, &*system.whole()?), on)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
 
     /// As [`build`](Self::build); `finest` is the whole system matrix.
     fn build_whole(
-        recipe: Multigrid<(), ()>,
+        parameters: Multigrid<(), ()>,
         method: Box<dyn Method<T, B>>,
         (system, finest): (System<'_, T>, &Bsr<T>),
         on: &B,
     ) -> Result<Self, SetupError> {
-        recipe.validate()?;
+        parameters.validate()?;
         let mut levels: Vec<Level<T, B>> = Vec::new();
         let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
@@ -176,7 +176,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 None => Grid::finest(&system, finest),
                 Some(host) => Grid { cancel: system.cancel, ..host.grid(depth) },
             };
-            if depth + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
+            if depth + 1 >= parameters.levels || grid.a.shape().0 <= parameters.coarse_size {
                 break;
             }
             let grid = (grid, last.map(|host| &host.coarse));
@@ -185,7 +185,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 ended = coarse.as_ref().and_then(|coarse| CoarseningEnd::slow(coarse.prolongation.shape()));
                 Ok(coarse.filter(|_| ended.is_none()))
             };
-            let level = Level::build((&recipe, &*method), grid, on, &mut seconds, coarsen);
+            let level = Level::build((&parameters, &*method), grid, on, &mut seconds, coarsen);
             let Some(level) = level.map_err(|cause| cause.on_level(depth))? else { break };
             all += level.host.matrix.nnz();
             ended = CoarseningEnd::dense(all, finest.nnz());
@@ -199,12 +199,12 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             finest.check_finite()?; // otherwise the smoother checks it
         }
         let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver((&recipe, &*method), &levels, (&system, finest), on))
+            timed(&mut seconds.bottom, || solver((&parameters, &*method), &levels, (&system, finest), on))
                 .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
-            recipe,
+            parameters,
             method,
             on: on.clone(),
             pattern,
@@ -225,7 +225,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend>(
-    (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+    (parameters, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
     levels: &[Level<T, B>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
     on: &B,
@@ -235,12 +235,12 @@ fn solver<T: Real, B: Backend>(
     let mut seen = None;
     term::see(method, &grid, last.map(|host| &host.coarse), &mut seen)?;
     let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
-    let limit = match grid.a.shape().0 <= recipe.coarse_size {
+    let limit = match grid.a.shape().0 <= parameters.coarse_size {
         true => Limit::None,
-        false if levels.len() + 1 < recipe.levels => Limit::Stalled,
-        false => Limit::Levels(recipe.levels),
+        false if levels.len() + 1 < parameters.levels => Limit::Stalled,
+        false => Limit::Levels(parameters.levels),
     };
-    Ok((coarsest::build(recipe.coarsest, &grid, limit, on)?, seen))
+    Ok((coarsest::build(parameters.coarsest, &grid, limit, on)?, seen))
 }
 
 impl<T: Real> Host<T> {
@@ -316,7 +316,7 @@ impl<T: Real, B: Backend> Level<T, B> {
     /// Returns the level of a grid, with the step that `coarsen` returns; `None` if it returns none. `above` is the step to
     /// the grid.
     fn build(
-        (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+        (parameters, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
         (grid, above): (Grid<'_, T>, Option<&Step<T>>),
         on: &B,
         seconds: &mut Seconds,
@@ -341,8 +341,8 @@ impl<T: Real, B: Backend> Level<T, B> {
             let (n, coarse) = host.coarse.prolongation.shape();
             let zeros = |n: usize| on.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;
-            let coarse_whole = recipe.compares_finest_rhs().then(|| coarse_b.like()).transpose()?;
-            let krylov = match recipe.cycle {
+            let coarse_whole = parameters.compares_finest_rhs().then(|| coarse_b.like()).transpose()?;
+            let krylov = match parameters.cycle {
                 Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
                 _ => None,
             };
@@ -364,11 +364,11 @@ impl<T: Real, B: Backend> Level<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        cycle::cycle(&mut self.levels, &mut *self.bottom, self.recipe.cycle, r, z, true);
+        cycle::cycle(&mut self.levels, &mut *self.bottom, self.parameters.cycle, r, z, true);
     }
 
     fn kind(&self) -> PreconditionerKind {
-        match self.recipe.cycle {
+        match self.parameters.cycle {
             Cycle::K if self.levels.len() > 1 => PreconditionerKind::Variable,
             _ if self.bottom.kind() == PreconditionerKind::Variable => PreconditionerKind::Variable,
             // The kind of the finest level is used. PᵀAP is symmetric if A is, but the factor of the

@@ -137,7 +137,7 @@ impl<T: Real, B: Backend> fmt::Display for Hierarchy<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = Table {
             name: self.method.name(),
-            cycle: self.recipe.cycle,
+            cycle: self.parameters.cycle,
             complexity: self.operator_complexity(),
             earlier: self.given.earlier,
             levels: self.level_sizes(),

@@ -50,7 +50,7 @@ impl<T: Real, B: Backend> Update<T> for Hierarchy<T, B> {
             return Err(Error::Shape { what, expected: nodes, found }.into());
         }
         self.with_whole(&system, |hierarchy, finest| {
-            if hierarchy.recipe.keep == Keep::Nothing
+            if hierarchy.parameters.keep == Keep::Nothing
                 || !hierarchy.has_nodes_of(finest)
                 || Pattern::same(finest.pattern(), &hierarchy.pattern)
             {
@@ -78,7 +78,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
     fn kept_state(&self, system: &System<'_, T>) -> Option<&State> {
-        let keep = self.recipe.keep != Keep::Nothing;
+        let keep = self.parameters.keep != Keep::Nothing;
         let first =
             self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
         first.map(|level| &level.host.coarse.state)
@@ -87,7 +87,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn update_levels(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
-        if self.recipe.keep == Keep::Nothing || !same {
+        if self.parameters.keep == Keep::Nothing || !same {
             finest.check_finite()?;
             let method = match Pattern::same(system.matrix.pattern(), &self.elastic) {
                 true => self.method.copy(),
@@ -99,7 +99,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             };
             let complete = self.given.complete(system);
             let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
-            let mut built = Self::build_whole(self.recipe, once, (complete, finest), &self.on)?;
+            let mut built = Self::build_whole(self.parameters, once, (complete, finest), &self.on)?;
             built.given = mem::take(&mut self.given);
             built.given.set(&system, parts);
             *self = built;
@@ -115,7 +115,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(system.cancel)?;
             let here = |cause: SetupError| cause.on_level(l);
-            let method = (&*self.method, self.recipe.keep, &self.on);
+            let method = (&*self.method, self.parameters.keep, &self.on);
             let (next, coarse) = level.prepare(method, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (Grid { cancel: system.cancel, ..next }, Some(coarse));
         }

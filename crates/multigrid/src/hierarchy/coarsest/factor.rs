@@ -21,7 +21,7 @@ use crate::Grid;
 /// O(n³).
 const DENSE_SINGULAR: usize = 3000;
 
-/// The largest factor in bytes if the limit of levels leaves more unknowns than the recipe asks for: 4 GiB, as in `auto`.
+/// The largest factor in bytes if the limit of levels leaves more unknowns than `coarse_size`: 4 GiB, as in `auto`.
 const MEMORY: u64 = 4 << 30;
 
 /// The largest number of unknowns for which a dense product at a remote backend replaces a solve on the host.
