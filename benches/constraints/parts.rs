@@ -4,7 +4,7 @@
 //! The rate is the tolerance to the power of one over the iterations: a bound on the geometric mean of the factors by which
 //! an iteration shrinks √(rᵀM⁻¹r), which the paper gives (§11.1), since the last one may shrink it below the tolerance. The
 //! memory is that of the hierarchy or the domains, in units of that of A: all of it, with the lists by which an update
-//! follows A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has. `sa-f32` is
+//! reads the values of A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has. `sa-f32` is
 //! the hierarchy that `auto` and the command take.
 //! `sizes=51,101` takes sheets with other numbers of vertices along a side.
 

@@ -31,7 +31,7 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
     };
     let spec = words.get(1).map_or("cloth-contact:300", String::as_str);
     println!("sequence: {spec}, {STEPS} steps to {TOLERANCE:.0e}, two threads");
-    println!("method    follows     setup s   solve s     total  iterations  build  update  patch  keep");
+    println!("method    policy      setup s   solve s     total  iterations  build  update  patch  keep");
     for method in methods {
         let mut totals = Vec::new();
         for policy in [false, true] {

@@ -1,4 +1,4 @@
-//! A body, its Hessian, and descent directions whose preconditioners follow it.
+//! A body, its Hessian, and descent directions with cached preconditioners.
 
 use coarsen::descent::{Built, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};

@@ -34,7 +34,7 @@ fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
 /// Updates alternate between regular and singular values of one pattern, symmetric or not. Solves are as good
 /// as after a build, on the host and at a remote backend.
 #[test]
-fn coarse_solves_follow_their_values() {
+fn updated_coarse_solves_are_exact() {
     let (n, parameters) = (14, given(vec![], 1));
     let r = noise(n, 3);
     let all = [

@@ -218,8 +218,8 @@ fn weak_couplings_stay_weak_where_contact_comes() {
     };
     let mut kept = Multigrid { keep: Keep::Transfers, ..parameters }.build(p.system(), &Cpu::new()).unwrap();
     kept.patch(with(&p, &whole), &all).unwrap();
-    let [followed, as_it_was] = [count(&mut m), count(&mut kept)];
-    assert!(10 * followed <= 11 * as_it_was, "{followed} iterations, {as_it_was} with the P of before");
+    let [updated, as_it_was] = [count(&mut m), count(&mut kept)];
+    assert!(10 * updated <= 11 * as_it_was, "{updated} iterations, {as_it_was} with the P of before");
 
     // Contact is removed, and the previous state is restored.
     m.patch(p.system(), &all).unwrap();

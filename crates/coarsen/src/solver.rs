@@ -37,8 +37,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 
 /// A solver that keeps the method and the preconditioner that it chose, for systems that follow each other.
 ///
-/// The first solve tries methods as [`Auto`] does. Later solves take the method that ended it; its preconditioner follows the
-/// system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
+/// The first solve tries methods as [`Auto`] does. Later solves take the method that ended it; its preconditioner is updated
+/// as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
 /// unknowns changes, methods are tried again.
 ///
 /// Nothing is kept, so that every solve tries methods, if a row prescribes a value by a huge diagonal entry or if A is symmetric
@@ -67,11 +67,11 @@ pub struct Solver {
     /// A flag that cancels setups from another thread; none at first.
     pub cancel: Option<Arc<Cancel>>,
     system: OwnedSystem<f64>,
-    kept: Option<Following>,
+    kept: Option<CachedMethod>,
 }
 
 /// The method that solved the last system, with its preconditioner.
-struct Following {
+struct CachedMethod {
     method: Method,
     precond: Precond,
     single: bool,
@@ -112,7 +112,7 @@ impl Solver {
         let system = system.into();
         system.check()?;
         // Contact is not negated, and prescribed values need another system.
-        let other = |kept: &mut Following| {
+        let other = |kept: &mut CachedMethod| {
             let matrix = &kept.step.system.matrix;
             (system.matrix.shape(), system.matrix.block()) != (matrix.shape(), matrix.block())
                 || kept.negated && system.contact.is_some()
@@ -170,7 +170,7 @@ impl Solver {
         let (mut solved, built) = auto.solve_and_keep(system, b, x, &mut counted)?;
         let keeps = solved.ending.converged() && !(solved.negated && system.contact.is_some());
         if let (Some(built), Some(last), true) = (built, solved.attempts.last(), keeps) {
-            self.kept = Some(Following::new(last, solved.negated, built, system)?);
+            self.kept = Some(CachedMethod::new(last, solved.negated, built, system)?);
         }
         if let Some(before) = before {
             solved.iterations += before.iterations;
@@ -197,7 +197,7 @@ impl Solver {
     }
 }
 
-impl Following {
+impl CachedMethod {
     /// Keeps what the last attempt at a system has built.
     fn new(
         last: &Attempt,

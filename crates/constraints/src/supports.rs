@@ -201,7 +201,7 @@ impl Supports {
         self.all[k].state
     }
 
-    /// Keeps friction as it is from now on, or lets it follow again: while it is frozen, [`review`](Self::review) holds and
+    /// Keeps friction as it is from now on, or updates it again: while it is frozen, [`review`](Self::review) holds and
     /// releases nodes, but those that stick go on sticking, and those that slide keep their force. *Use* where states
     /// cycle between stick and slide: the rest is a convex problem. Nodes that are held meanwhile slide without friction.
     pub fn freeze_friction(&mut self, frozen: bool) {

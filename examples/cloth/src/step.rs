@@ -137,7 +137,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
             let carried = forces.first.second.carry(&state.x, &forward, &held);
             carried.map_err(|fault| failed(state, step, fault))?;
         }
-        fixed.follow(forces, &held, end)?;
+        fixed.move_held_and_solids(forces, &held, end)?;
         steps.take_fault(); // only a fault during the descent counts after this
         Ok(state.x.iter().zip(&forward).map(|(x, d)| x + d).collect())
     }

@@ -373,18 +373,18 @@ impl Fixed {
         Ok(all)
     }
 
-    /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
+    /// Moves held vertices and solids to where they are at a time, and updates `forces`. Contact of triangles is not
     /// looked at: this is for the start of a run, and for the way back after a frame that failed.
     pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), SceneError> {
         if self.motion.moves() {
             let held = self.motion.held(&self.positions, time);
             forces.first.second.hold(&held);
-            self.follow(forces, &held, time)?;
+            self.move_held_and_solids(forces, &held, time)?;
         }
         Ok(())
     }
 
-    /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force follows.
+    /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force is updated.
     pub(crate) fn place(&mut self, held: &[[f64; 3]], time: f64) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         self.nodes.hold(held);
         self.crossings.solids = self.shapes(time, false)?;
@@ -404,7 +404,7 @@ impl Fixed {
     }
 
     /// Moves all but contact of triangles.
-    pub(crate) fn follow(
+    pub(crate) fn move_held_and_solids(
         &mut self,
         forces: &mut Forces,
         held: &[[f64; 3]],

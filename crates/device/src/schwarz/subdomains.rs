@@ -309,7 +309,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Uploads the values of a host matrix and updates the inverses.
-    fn move_and_follow<T: Real>(
+    fn update_or_patch<T: Real>(
         &mut self,
         system: System<'_, T>,
         touched: Option<&[u32]>,
@@ -328,7 +328,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         )
     }
 
-    /// As [`move_and_follow`](Self::move_and_follow); `whole` is the matrix, with contact unless it is kept beside.
+    /// As [`update_or_patch`](Self::update_or_patch); `whole` is the matrix, with contact unless it is kept beside.
     fn upload<T: Real>(
         &mut self,
         system: System<'_, T>,
@@ -398,10 +398,10 @@ coarsen_backend::inherent_update!(DeviceSubdomains<V: Real, S: Real>);
 
 impl<T: Real, V: Real, S: Real> Update<T> for DeviceSubdomains<V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        self.move_and_follow(system, None)
+        self.update_or_patch(system, None)
     }
 
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
-        self.move_and_follow(system, Some(touched))
+        self.update_or_patch(system, Some(touched))
     }
 }

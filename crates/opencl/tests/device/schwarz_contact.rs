@@ -175,7 +175,7 @@ fn marked_rows_are_patched_without_synchronisation() {
     }
 }
 
-/// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner follows,
+/// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner is patched,
 /// and its order is chosen again twice. Only the solves synchronise, and their iterations are near those of builds.
 #[test]
 fn steps_with_contact_synchronise_only_in_solves() {
@@ -191,7 +191,7 @@ fn steps_with_contact_synchronise_only_in_solves() {
     let mut m = parameters.build(p.system(), &on).unwrap();
     let right = on.vector(&p.right_hand_side(1)).unwrap();
     let (mut x, mut cg) = (right.like().unwrap(), Cg::new(Stop::relative(1e-6)));
-    let (mut followed, mut built, mut renewed) = (0, 0, 0);
+    let (mut patched, mut built, mut renewed) = (0, 0, 0);
     for step in 0..20 {
         let (contacts, stiffness) = common::touching(n as u32, 6 * step, b, 1);
         stream.write_contacts(&contacts).unwrap();
@@ -222,7 +222,7 @@ fn steps_with_contact_synchronise_only_in_solves() {
         if step % 4 != 3 {
             continue;
         }
-        followed += iterations;
+        patched += iterations;
         let host = {
             let (places, values) = set.read().unwrap();
             let mut host = Contacts::new(n, b).unwrap();
@@ -232,7 +232,7 @@ fn steps_with_contact_synchronise_only_in_solves() {
         built += solve(&mut parameters.build(with(&p, &host), &on).unwrap());
     }
     assert_eq!(renewed, 2);
-    assert!(10 * followed <= 11 * built, "{followed} iterations, {built} with builds");
+    assert!(10 * patched <= 11 * built, "{patched} iterations, {built} with builds");
 }
 
 /// A set with a larger capacity than that of the domains is refused; an update of the host with more contacts builds again.

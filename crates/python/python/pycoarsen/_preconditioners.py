@@ -58,7 +58,7 @@ class Preconditioner(LinearOperator):  # type: ignore[misc] # SciPy has no types
         return levels(self._core.levels)
 
     def update(self, A: Any) -> str:
-        """Follow new values of A.
+        """Update for new values of A.
 
         With the pattern of the build, its structure is kept: aggregates, prolongations, orderings.
 

@@ -93,7 +93,7 @@ fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<RankRow>, Fail
     let plan = plan(options, *identity.field("on ranks", &true), picture);
     let comm = Counted::new(comm);
     let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
-    if first { plan.run(&mut frames) } else { plan.follow(&mut frames) }
+    if first { plan.run(&mut frames) } else { plan.run_without_output(&mut frames) }
 }
 
 /// A scene on a rank, and the solver of its steps.

@@ -222,7 +222,7 @@ impl<C: Communicator> RankStepper<C> {
             let time = stepper.begun + stepper.steps as f64 * h;
             let held = stepper.fixed.motion.held(&stepper.fixed.positions, time);
             stepper.contact.hold(&held);
-            stepper.follow(&held, time)?;
+            stepper.move_held_and_solids(&held, time)?;
         }
         Ok(stepper)
     }
@@ -349,7 +349,7 @@ impl<C: Communicator> RankStepper<C> {
             } else {
                 self.contact.hold(held);
             }
-            self.follow(held, end)?;
+            self.move_held_and_solids(held, end)?;
         }
         let share = if left { self.contact.max_step(&self.x, &d).min(1.0) } else { 1.0 };
         if share.is_nan() {
@@ -363,7 +363,7 @@ impl<C: Communicator> RankStepper<C> {
     }
 
     /// Moves all but contact of triangles.
-    fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
+    fn move_held_and_solids(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
         let shapes = self.fixed.place(held, time)?;
         self.fixed.hold(&mut self.cloth, held, time);
         self.friction.hold(held);

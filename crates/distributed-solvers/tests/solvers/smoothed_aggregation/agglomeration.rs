@@ -43,7 +43,7 @@ fn levels_move_to_fewer_ranks() {
     }
 }
 
-/// The cycle is symmetric, and an update follows the values to the bit.
+/// The cycle is symmetric, and an update equals a rebuild to the bit.
 #[test]
 fn fewer_ranks_keep_the_properties() {
     let problem = cloth(41, 0.01).unwrap();
