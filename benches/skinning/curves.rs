@@ -218,7 +218,7 @@ fn newton<P: Potential + 'static>(
     let begin = Instant::now();
     let [first, least] = moment.values;
     let known = first > least;
-    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+    let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
         let seconds = begin.elapsed().as_secs_f64();
         points.push((seconds, if known { (it.value - least) / (first - least) } else { it.value }));
         let done = match points[..] {
@@ -232,7 +232,7 @@ fn newton<P: Potential + 'static>(
         }
     };
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let report = descent.minimize_with(&mut f, &mut Newton::inexact(), &mut x, &mut look)?;
+    let report = descent.minimize_with(&mut f, &mut Newton::inexact(), &mut x, &mut monitor)?;
     match report.outcome {
         DescentOutcome::Converged(_) | DescentOutcome::Stopped => Ok(points),
         _ => Err(format!("Newton's method: {report}").into()),

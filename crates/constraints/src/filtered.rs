@@ -309,7 +309,7 @@ impl<T: Real> Filtered<T> {
     /// The block rows that the last update changed by other constraints, or by contact pairs that came or went,
     /// in increasing order. After the build, and after an update with another pattern of E, all rows.
     ///
-    /// Changed values of E and of lasting contact pairs are not looked at. Pass the rows to
+    /// Changed values of E and of lasting contact pairs are not compared. Pass the rows to
     /// `Update::patch` of a preconditioner.
     pub fn touched(&self) -> &[u32] {
         &self.touched.rows

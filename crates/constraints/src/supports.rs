@@ -55,7 +55,7 @@ struct Support {
 /// Nodes with three unknowns at obstacles: a set of constraints whose members come and go.
 ///
 /// Solve with the constraints of [`constrain`](Self::constrain) and the forces of
-/// [`add_friction`](Self::add_friction), then let [`review`](Self::review) look at the forces of the obstacles, until
+/// [`add_friction`](Self::add_friction), then call [`review`](Self::review), which tests the forces of the obstacles, until
 /// it changes nothing. Then n · x ≥ d, λ ≥ 0, ‖τ‖ ≤ μ λ, and only nodes on the plane are pushed. Without friction this is
 /// the minimum of ½ xᵀ A x − bᵀ x over all x outside of the obstacles.
 ///

@@ -374,7 +374,7 @@ impl Fixed {
     }
 
     /// Moves held vertices and solids to where they are at a time, and updates `forces`. Contact of triangles is not
-    /// looked at: this is for the start of a run, and for the way back after a frame that failed.
+    /// searched: call this at the start of a run, and to return to the last frame after one that failed.
     pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), SceneError> {
         if self.motion.moves() {
             let held = self.motion.held(&self.positions, time);

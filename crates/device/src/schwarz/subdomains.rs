@@ -207,7 +207,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// [`patch_or_restructure_on_device`](Self::patch_or_restructure_on_device) that chose the structure. This level and all coarser levels are
     /// left out; a new build allocates enough. [`SetupError::Released`] with a node that the matrix couples now,
     /// but not when the structure was chosen. M is then positive definite, but no domain includes these couplings.
-    /// Couplings by contact are not looked at. [`Error::Device`] if the backend has failed.
+    /// Couplings by contact are not checked. [`Error::Device`] if the backend has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";

@@ -177,7 +177,7 @@ fn scalars_are_lazy() {
         let (sum, product) = (da.clone() + db.clone(), da.clone() * db.clone());
         let (negative, quotient) = (-da.clone(), da.clone() / db.clone());
         let (over, under, frozen) = (da.over(&db, &dc), db.over(&da, &dc), dc.over(&db, &da));
-        assert_eq!(on.counters().synchronisations, before, "nothing has been looked at");
+        assert_eq!(on.counters().synchronisations, before, "nothing has been read");
         let found = DeviceVector::wait_for([&over, &negative, &sum, &product, &quotient, &under, &frozen]);
         assert_eq!(on.counters().synchronisations, before + 1);
         for (f, h) in found.into_iter().zip(host(a, b, c)) {

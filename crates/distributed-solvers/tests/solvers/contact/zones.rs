@@ -45,7 +45,7 @@ fn resolved(
     })
 }
 
-/// Also displacements that change so much that pairs are looked for again between rounds.
+/// Also displacements that change so much that pairs are searched again between rounds.
 #[test]
 fn impact_zones_separate_pairs_and_keep_momentum() {
     for far in [1.5, 6.0] {
