@@ -65,18 +65,18 @@ pub(super) fn choose<'a, T: Real>(
 /// are kept. In 2D any third vector could be a rotation, so positions are required.
 fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>, share: &Share<'_>) -> bool {
     let k = modes.vectors();
-    let turn = match (b, k, positions) {
+    let rotation = match (b, k, positions) {
         (3, 6, _) => None,
-        (2, 3, Some(positions)) => Some(Turn::of_modes(modes, positions)),
+        (2, 3, Some(positions)) => Some(Rotation::of_modes(modes, positions)),
         _ => return false,
     };
-    let turns = |node: usize, rows: &[f64]| match (&turn, positions) {
-        (Some(turn), Some(positions)) => turn.fits(rows, positions[node]),
+    let rotates = |node: usize, rows: &[f64]| match (&rotation, positions) {
+        (Some(rotation), Some(positions)) => rotation.fits(rows, positions[node]),
         _ => is_rotation(rows, b, k),
     };
     let others = |(range, nodes): (Range<usize>, Groups<&[f64]>)| {
         let nodes = range.zip(nodes.0.chunks_exact(b * k));
-        nodes.filter(|(node, rows)| !is_projector(rows, b, k) || !turns(*node, rows)).count()
+        nodes.filter(|(node, rows)| !is_projector(rows, b, k) || !rotates(*node, rows)).count()
     };
     let count = modes.size() / b;
     let (nodes, worth) =
@@ -86,14 +86,14 @@ fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>, share
 }
 
 /// The 2D rotation that is closest to the third of three vectors at free nodes: v = c + ω (−y, x).
-struct Turn {
+struct Rotation {
     rate: f64,
     shift: [f64; 2],
     /// The largest displacement component of the third vector.
     size: f64,
 }
 
-impl Turn {
+impl Rotation {
     fn of_modes(modes: &NearKernel, positions: &[[f64; 3]]) -> Self {
         let free = || {
             let nodes = modes.values().chunks_exact(6).zip(positions);

@@ -47,7 +47,7 @@ use method::{Method, State, Step};
 pub use numeric::NumericPlan;
 use smoother::LevelSmoother;
 pub use table::{LevelSize, SetupStep};
-use term::Seen;
+use term::WithTerm;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
 /// level. Its type parameters are the scalars and the backend.
@@ -67,7 +67,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     levels: Vec<Level<T, B>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
-    seen: Seen<T>,
+    with_term: WithTerm<T>,
     seconds: Seconds,
     ended: Option<CoarseningEnd>,
     given: Given,
@@ -84,7 +84,7 @@ struct Level<T: Real, B: Backend> {
     coarse_whole: Option<B::Vector>,
     krylov: Option<[B::Vector; 3]>,
     /// A with the term of this level, if it has one.
-    seen: Seen<T>,
+    with_term: WithTerm<T>,
     host: Host<T>,
 }
 
@@ -198,10 +198,11 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         if levels.is_empty() {
             finest.check_finite()?; // otherwise the smoother checks it
         }
-        let (bottom, seen) =
+        let (bottom, with_term) =
             timed(&mut seconds.bottom, || solver((&parameters, &*method), &levels, (&system, finest), on))
                 .map_err(|cause| cause.on_level(levels.len()))?;
-        let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
+        let (pattern, block, with_term) =
+            (finest.pattern().clone(), finest.block().0, WithTerm::new(with_term));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
             parameters,
@@ -213,7 +214,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             merged: Merged::default(),
             levels,
             bottom,
-            seen,
+            with_term,
             seconds,
             ended,
             given: Given::default(),
@@ -232,15 +233,15 @@ fn solver<T: Real, B: Backend>(
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
-    let mut seen = None;
-    term::see(method, &grid, last.map(|host| &host.coarse), &mut seen)?;
-    let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
+    let mut with_term = None;
+    term::add(method, &grid, last.map(|host| &host.coarse), &mut with_term)?;
+    let grid = Grid { a: with_term.as_ref().unwrap_or(grid.a), ..grid };
     let limit = match grid.a.shape().0 <= parameters.coarse_size {
         true => Limit::None,
         false if levels.len() + 1 < parameters.levels => Limit::Stalled,
         false => Limit::Levels(parameters.levels),
     };
-    Ok((coarsest::build(parameters.coarsest, &grid, limit, on)?, seen))
+    Ok((coarsest::build(parameters.coarsest, &grid, limit, on)?, with_term))
 }
 
 impl<T: Real> Host<T> {
@@ -322,10 +323,10 @@ impl<T: Real, B: Backend> Level<T, B> {
         seconds: &mut Seconds,
         coarsen: impl FnOnce(&Grid<'_, T>, Option<&State>, &mut Seconds) -> Result<Option<Step<T>>, SetupError>,
     ) -> Result<Option<Self>, SetupError> {
-        let (a, mut seen) = (grid.a, None);
+        let (a, mut with_term) = (grid.a, None);
         let smoother = timed(&mut seconds.smoothers, || {
-            term::see(method, &grid, above, &mut seen)?;
-            LevelSmoother::new(method, &Grid { a: seen.as_ref().unwrap_or(a), ..grid }, on)
+            term::add(method, &grid, above, &mut with_term)?;
+            LevelSmoother::new(method, &Grid { a: with_term.as_ref().unwrap_or(a), ..grid }, on)
         })?;
         SetupError::unless_cancelled(grid.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = smoother.facts();
@@ -355,7 +356,7 @@ impl<T: Real, B: Backend> Level<T, B> {
                 coarse_whole,
                 krylov,
                 smoother,
-                seen: Seen::new(seen),
+                with_term: WithTerm::new(with_term),
                 host,
             }))
         })

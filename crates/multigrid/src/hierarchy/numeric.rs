@@ -50,10 +50,10 @@ impl<T: Real, B: NumericBackend> Hierarchy<T, B> {
             let matrices = [whole(&level.smoother)?, stored(&*level.transfer)?, coarse];
             products.push(self.on.galerkin(matrices, &level.host.coarse.without_basis)?);
             let fine =
-                l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.now.as_ref()));
-            let seen = self.levels.get(l + 1).map_or(&self.seen, |next| &next.seen);
+                l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.with_term.now.as_ref()));
+            let with_term = self.levels.get(l + 1).map_or(&self.with_term, |next| &next.with_term);
             let host = &level.host;
-            let coarse = (&host.matrix, seen.now.as_ref());
+            let coarse = (&host.matrix, with_term.now.as_ref());
             let offset = term::offset(fine, &host.coarse.prolongation, coarse)?;
             offsets.push(offset.map(|offset| self.on.matrix(&offset)).transpose()?);
         }

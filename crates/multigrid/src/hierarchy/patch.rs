@@ -12,7 +12,7 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
 use super::method::State;
-use super::term::Seen;
+use super::term::WithTerm;
 use super::{Hierarchy, Level, Seconds, solver, timed};
 use crate::Grid;
 
@@ -49,11 +49,11 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             levels.extend(level.map_err(|cause| cause.on_level(depth))?);
         }
         SetupError::unless_cancelled(system.cancel)?;
-        let (bottom, seen) =
+        let (bottom, with_term) =
             timed(&mut seconds.bottom, || solver((parameters, method), &levels, (&system, finest), on))
                 .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
-        (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
+        (self.levels, self.bottom, self.with_term) = (levels, bottom, WithTerm::new(with_term));
         self.elastic = system.matrix.pattern().clone();
         (self.pattern, self.seconds) = (pattern, seconds);
         Ok(())

@@ -35,7 +35,9 @@ impl Bytes {
                 + host.galerkin.bytes()
                 + host.spare_bytes()
                 + level.transfer.bytes(),
-            smoothers: level.smoother.bytes(host.nnz) + level.seen.bytes() + vectors * size_of::<B::Real>(),
+            smoothers: level.smoother.bytes(host.nnz)
+                + level.with_term.bytes()
+                + vectors * size_of::<B::Real>(),
         }
     }
 
@@ -49,7 +51,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>()
             + self.bottom.bytes()
-            + self.seen.bytes()
+            + self.with_term.bytes()
             + self.given.bytes()
             + self.merged.bytes()
     }

@@ -121,17 +121,17 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         }
         SetupError::unless_cancelled(system.cancel)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
-            term::see(&*self.method, &grid, above, &mut self.seen.next)?;
-            self.bottom.update(&Grid { a: self.seen.next.as_ref().unwrap_or(grid.a), ..grid })
+            term::add(&*self.method, &grid, above, &mut self.with_term.next)?;
+            self.bottom.update(&Grid { a: self.with_term.next.as_ref().unwrap_or(grid.a), ..grid })
         })
         .map_err(|cause| cause.on_level(last))?;
 
-        self.seen.commit();
+        self.with_term.commit();
         let mut a: &Bsr<T> = finest;
         for level in &mut self.levels {
-            level.seen.commit();
-            let seen = level.seen.now.as_ref().unwrap_or(a);
-            timed(&mut seconds.smoothers, || level.smoother.commit(seen, &self.on))?;
+            level.with_term.commit();
+            let with_term = level.with_term.now.as_ref().unwrap_or(a);
+            timed(&mut seconds.smoothers, || level.smoother.commit(with_term, &self.on))?;
             level.commit()?;
             a = &level.host.matrix;
         }
@@ -149,16 +149,16 @@ impl<T: Real, B: Backend> Level<T, B> {
         seconds: &mut Seconds,
     ) -> Result<(Grid<'a, T>, &'a Step<T>), SetupError> {
         timed(&mut seconds.smoothers, || {
-            term::see(method, fine, above, &mut self.seen.next)?;
-            let grid = Grid { a: self.seen.next.as_ref().unwrap_or(fine.a), ..*fine };
+            term::add(method, fine, above, &mut self.with_term.next)?;
+            let grid = Grid { a: self.with_term.next.as_ref().unwrap_or(fine.a), ..*fine };
             self.smoother.prepare(method, &grid, on)
         })?;
         SetupError::unless_cancelled(fine.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, largest, ..*fine };
-        let seen = self.seen.next.as_ref().unwrap_or(fine.a);
+        let with_term = self.with_term.next.as_ref().unwrap_or(fine.a);
         let above = above.map(|above| &above.state);
-        let (a, coarse) = self.host.prepare(method, keep, (fine, above, seen), seconds)?;
+        let (a, coarse) = self.host.prepare(method, keep, (fine, above, with_term), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(&**coarse, a, fine.depth + 1), coarse))
     }
@@ -190,7 +190,7 @@ impl<T: Real> Host<T> {
         &mut self,
         method: &dyn Method<T, B>,
         keep: Keep,
-        (fine, above, seen): (&Grid<'_, T>, Option<&State>, &Bsr<T>),
+        (fine, above, with_term): (&Grid<'_, T>, Option<&State>, &Bsr<T>),
         seconds: &mut Seconds,
     ) -> Result<(&Bsr<T>, &Step<T>), SetupError> {
         let next = match &mut self.next {
@@ -198,15 +198,15 @@ impl<T: Real> Host<T> {
             none => none.insert(PreparedLevel { coarse: None, matrix: None, inverses: None }),
         };
         timed(&mut seconds.smoothers, || match (fine.inverses, &mut next.inverses) {
-            (Some(known), _) => known.check_positive(seen, "multigrid"),
+            (Some(known), _) => known.check_positive(with_term, "multigrid"),
             (None, none) => {
                 let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
                 let room = match none {
                     Some(room) => room,
                     none => none.insert(DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?),
                 };
-                room.invert_diagonal(seen, "multigrid")?;
-                room.check_positive(seen, "multigrid")
+                room.invert_diagonal(with_term, "multigrid")?;
+                room.check_positive(with_term, "multigrid")
             }
         })?;
         let mut own = None;
