@@ -44,7 +44,7 @@ fn the_quick_rank_test_agrees_with_complete_pivoting() {
         (0..k).for_each(|c| (g[(k - 1) * k + c], g[c * k + k - 1]) = (small * g[c], small * g[c]));
         g[k * k - 1] = small * small * g[0];
         let sizes: Vec<f64> = (0..k).map(|c| g[c * (k + 1)].max(1e-300)).collect();
-        assert!(!free::regular(&g, &sizes) || free::Room::new(k).rank(&g, &sizes) == k, "{k}, {seed}");
+        assert!(!free::regular(&g, &sizes) || free::Workspace::new(k).rank(&g, &sizes) == k, "{k}, {seed}");
     }
     assert!(free::regular(&[2.0, 1.0, 1.0, 2.0], &[2.0, 2.0]) && free::regular(&[1e-100], &[1e-100]));
     for (g, sizes) in [([1.0; 4], [1.0; 2]), ([1.0, 0.0, 0.0, 0.0], [1.0, 0.0]), ([f64::NAN; 4], [1.0; 2])] {

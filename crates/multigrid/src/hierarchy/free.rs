@@ -37,11 +37,11 @@ pub(super) struct Free<T> {
     norms: Vec<T>,
     /// For each coarse node, whether its C may be singular.
     pub(super) suspects: Vec<bool>,
-    room: Room,
+    workspace: Workspace,
 }
 
 /// Workspace of one diagonal block.
-pub(super) struct Room {
+pub(super) struct Workspace {
     /// G and the diagonal of S.
     g: Vec<f64>,
     s: Vec<f64>,
@@ -50,7 +50,7 @@ pub(super) struct Room {
     factor: Cholesky,
 }
 
-impl Room {
+impl Workspace {
     pub(super) fn new(k: usize) -> Self {
         let g = vec![0.0; k * k];
         let factor = Cholesky::pivoted(&g, k, 0.0); // allocates its memory
@@ -90,7 +90,7 @@ impl<T: Real> Free<T> {
             sizes: vec![T::zero(); coarse.shape().0],
             norms: Vec::new(),
             suspects: vec![false; coarse.pattern().rows()],
-            room: Room::new(coarse.block().0),
+            workspace: Workspace::new(coarse.block().0),
         }
     }
 
@@ -118,7 +118,7 @@ impl<T: Real> Free<T> {
             }
             let Some(at) = pattern.find(j, j) else { continue };
             let g = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
-            self.room.regularise(g, &self.sizes[j * k..(j + 1) * k]);
+            self.workspace.regularise(g, &self.sizes[j * k..(j + 1) * k]);
         }
     }
 

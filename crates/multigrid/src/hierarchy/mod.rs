@@ -130,7 +130,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Setup<T
 pub fn regularise_rigid_modes<T: Real>(g: &mut [T], sizes: &[T]) {
     assert_eq!(g.len(), sizes.len().pow(2), "regularise_rigid_modes: a block of another size");
     if !free::regular(g, sizes) {
-        free::Room::new(sizes.len()).regularise(g, sizes);
+        free::Workspace::new(sizes.len()).regularise(g, sizes);
     }
 }
 

@@ -33,7 +33,7 @@ impl Bytes {
                 + points,
             products: host.matrix.bytes()
                 + host.galerkin.bytes()
-                + host.spare_bytes()
+                + host.workspace_bytes()
                 + level.transfer.bytes(),
             smoothers: level.smoother.bytes(host.nnz)
                 + level.with_term.bytes()

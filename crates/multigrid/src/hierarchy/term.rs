@@ -13,7 +13,7 @@ use crate::Grid;
 pub(super) struct WithTerm<T: Real> {
     /// `None` if the level has no term.
     pub(super) now: Option<Bsr<T>>,
-    /// Spare memory, which the first update allocates.
+    /// Workspace, which the first update allocates.
     pub(super) next: Option<Bsr<T>>,
 }
 
@@ -44,13 +44,13 @@ pub(super) fn add<T: Real, B: Backend>(
         *with_term = None;
         return Ok(());
     };
-    let room = with_term
-        .take()
-        .filter(|room| Pattern::same(room.pattern(), grid.a.pattern()) && room.block() == grid.a.block());
-    let sum = with_term.insert(match room {
-        Some(mut room) => {
-            room.values_mut().copy_from_slice(grid.a.values());
-            room
+    let reused = with_term.take().filter(|reused| {
+        Pattern::same(reused.pattern(), grid.a.pattern()) && reused.block() == grid.a.block()
+    });
+    let sum = with_term.insert(match reused {
+        Some(mut reused) => {
+            reused.values_mut().copy_from_slice(grid.a.values());
+            reused
         }
         None => grid.a.clone(),
     });

@@ -1,16 +1,16 @@
 //! New values on an unchanged structure, in two phases.
 //!
 //! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers are
-//!    computed in spare memory. The diagonal of every level must be positive, and all values must be
+//!    computed in a workspace. The diagonal of every level must be positive, and all values must be
 //!    representable in the storage precision of the backend. The coarsest matrix is factored last. An error in
 //!    this phase leaves the old hierarchy bitwise unchanged.
-//! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. In this phase only a
+//! 2. *Commit*: new and old data are swapped, and smoothers and transfers are updated. In this phase only a
 //!    device can fail.
 //!
 //! A rebuild, and new prolongations, use the positions and the near-kernel of the last build if the system of the update
 //! has none and the nodes are as many.
 //!
-//! The first update allocates the spare memory, which is kept. With `Keep::Transfers`, later updates allocate
+//! The first update allocates the workspace, which is kept. With `Keep::Transfers`, later updates allocate
 //! in two cases only: the symmetry of a matrix changes, or row sums of a scalar matrix start or cease to
 //! bound its spectrum.
 
@@ -23,7 +23,7 @@ use super::method::{Method, State, Step};
 use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Grid, Keep};
 
-/// The spare memory of a level.
+/// The workspace of a level.
 pub(super) struct PreparedLevel<T: Real> {
     coarse: Option<Step<T>>,
     /// `None` before the first update, and after an error.
@@ -141,7 +141,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 }
 
 impl<T: Real, B: Backend> Level<T, B> {
-    /// Computes the new level in spare memory. Returns the next coarser grid and the step to it.
+    /// Computes the new level in the workspace. Returns the next coarser grid and the step to it.
     fn prepare<'a>(
         &'a mut self,
         (method, keep, on): (&dyn Method<T, B>, Keep, &B),
@@ -177,8 +177,8 @@ impl<T: Real, B: Backend> Level<T, B> {
 }
 
 impl<T: Real> Host<T> {
-    /// Returns the size of the spare memory in bytes.
-    pub(super) fn spare_bytes(&self) -> usize {
+    /// Returns the size of the workspace in bytes.
+    pub(super) fn workspace_bytes(&self) -> usize {
         let inverses = |next: &PreparedLevel<T>| next.inverses.as_ref().map_or(0, |d| d.values().len());
         let matrix = |next: &PreparedLevel<T>| next.matrix.as_ref().map_or(0, |a| a.values().len());
         let values = |next: &PreparedLevel<T>| matrix(next) + inverses(next);
@@ -201,12 +201,12 @@ impl<T: Real> Host<T> {
             (Some(known), _) => known.check_positive(with_term, "multigrid"),
             (None, none) => {
                 let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
-                let room = match none {
-                    Some(room) => room,
+                let inverses = match none {
+                    Some(inverses) => inverses,
                     none => none.insert(DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?),
                 };
-                room.invert_diagonal(with_term, "multigrid")?;
-                room.check_positive(with_term, "multigrid")
+                inverses.invert_diagonal(with_term, "multigrid")?;
+                inverses.check_positive(with_term, "multigrid")
             }
         })?;
         let mut own = None;
