@@ -100,7 +100,7 @@ fn structure<T: Real>(
 ) -> Result<(), SparseError> {
     let size = a.block().0 * a.block().1;
     // The values are resized before the pattern is replaced. So insufficient memory leaves both unchanged.
-    if !(0..groups.count()).any(|g| groups.is_wide(g)) {
+    if !(0..groups.count()).any(|g| groups.has_several_nodes(g)) {
         if !Arc::ptr_eq(place, a.pattern()) {
             resize(values, a.pattern().len() * size)?;
             symbolic.retire(std::mem::replace(place, a.pattern().clone()));

@@ -44,7 +44,7 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
 /// end of x.
 #[test]
 #[should_panic(expected = "not square")]
-fn a_wide_matrix_is_not_relaxed() {
+fn matrices_with_more_columns_than_rows_are_not_relaxed() {
     use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
     let a = coarsen_sparse::assembly::from_triplets(2, 9, &[(0, 0, 1.0), (0, 8, 1.0), (1, 1, 1.0)]).unwrap();
     let on = Cpu::new();
