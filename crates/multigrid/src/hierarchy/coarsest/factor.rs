@@ -37,7 +37,7 @@ pub(super) struct Factored<T, B: Backend> {
     solver: Solver,
     limit: Limit,
     /// The kind of this solver as a preconditioner.
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     /// A⁺ on the backend, if the backend is remote and A is small.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
@@ -212,7 +212,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
         };
         Ok(Self {
             on: on.clone(),
-            class: solver.kind(),
+            kind: solver.kind(),
             solver,
             limit,
             there,
@@ -275,7 +275,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(there) = &mut self.there {
             B::set_blocks(there, &self.solver.inverse(self.host_b.len())?)?;
         }
-        self.class = self.solver.kind();
+        self.kind = self.solver.kind();
         Ok(())
     }
 
@@ -304,7 +304,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     /// Returns the name printed in tables.
