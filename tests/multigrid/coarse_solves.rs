@@ -1,4 +1,4 @@
-//! The coarsest level on the host and at a remote backend, free motions, patches, and reported sizes.
+//! The coarsest level on the host and at a remote backend, rigid-body modes, patches, and reported sizes.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reference, Reused, SetupError, Smoother};
@@ -115,7 +115,7 @@ fn one_level_is_updated_only_by_its_own_plan() {
 /// If PᵀAP w = 0, the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w with S = diag(pᵀ diag(A) p), for any number
 /// of free columns of P.
 #[test]
-fn free_motions_get_a_diagonal() {
+fn rigid_modes_get_a_diagonal() {
     let (n, k) = (12, 4);
     let square = |m: &dyn Fn(usize, usize) -> f64, n: usize, c: usize, block: (usize, usize)| {
         let all: Vec<_> =

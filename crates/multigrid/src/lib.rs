@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`multigrid`](Multigrid) | the parameters: cycle, smoothing, sizes, the data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `rigid_modes`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`f32_hierarchy`](F32Hierarchy) | hierarchies in f32 for systems in f64 |

@@ -32,7 +32,7 @@ pub struct Level<'a, T: Real> {
     pub matrix: &'a coarsen_sparse::Bsr<T>,
     /// For each node, whether it is in a domain. Other nodes are solved by their diagonal blocks.
     pub coupled: &'a [bool],
-    /// For each unknown, the sum of its diagonal entries on the finest level, so that a free body can be told
+    /// For each unknown, the sum of its diagonal entries on the finest level, so that an unconstrained body can be told
     /// from round-off; empty if this is the finest level. The values must be finite.
     pub sizes: &'a [T],
 }

@@ -9,7 +9,7 @@
 //! | `patch` | new couplings with unchanged transfers |
 //! | `given` | the positions and the near-kernel of the last build |
 //! | `ended` | bounds that end the coarsening |
-//! | `free` | diagonal terms for free bodies that became one coarse node |
+//! | `rigid_modes` | diagonal terms for unconstrained bodies that became one coarse node |
 //! | `method`, `smoother` | the coarsening and the smoothers behind one interface; A of a level |
 //! | `term` | terms added for smoothers, but not for Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
@@ -19,12 +19,12 @@
 mod coarsest;
 mod cycle;
 mod ended;
-mod free;
 mod given;
 mod method;
 mod numeric;
 mod parts;
 mod patch;
+mod rigid_modes;
 mod smoother;
 mod table;
 mod term;
@@ -41,10 +41,10 @@ use num_traits::zero;
 use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherParameters};
 use coarsest::{CoarsestSolve, Limit};
 pub use ended::CoarseningEnd;
-use free::Free;
 use given::Given;
 use method::{Method, State, Step};
 pub use numeric::NumericPlan;
+use rigid_modes::RigidModes;
 use smoother::LevelSmoother;
 pub use table::{LevelSize, SetupStep};
 use term::WithTerm;
@@ -97,7 +97,7 @@ struct Host<T: Real> {
     /// Whether the method made this matrix.
     own: bool,
     next: Option<update::PreparedLevel<T>>,
-    free: Free<T>,
+    rigid_modes: RigidModes<T>,
     unknowns: usize,
     nnz: usize,
     decoupled: usize,
@@ -116,21 +116,21 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Setup<T
     }
 }
 
-/// Makes the diagonal block G of a coarse node regular, if the node is a free body. `sizes` has pᵀ diag(A) p of each
+/// Makes the diagonal block G of a coarse node regular, if the node is an unconstrained body. `sizes` has pᵀ diag(A) p of each
 /// of its columns p of P.
 ///
 /// *Use* for levels that are built elsewhere, such as over ranks; [`Hierarchy`](crate::Hierarchy) does this itself.
 /// *Panics* unless `g` has k² entries for k sizes.
 ///
 /// ```
-/// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of a free body
+/// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of an unconstrained body
 /// coarsen_multigrid::regularise_rigid_modes(&mut g, &[1.0, 1.0]);
 /// assert!(g[0] * g[3] - g[1] * g[2] > 0.5);
 /// ```
 pub fn regularise_rigid_modes<T: Real>(g: &mut [T], sizes: &[T]) {
     assert_eq!(g.len(), sizes.len().pow(2), "regularise_rigid_modes: a block of another size");
-    if !free::regular(g, sizes) {
-        free::Workspace::new(sizes.len()).regularise(g, sizes);
+    if !rigid_modes::regular(g, sizes) {
+        rigid_modes::Workspace::new(sizes.len()).regularise(g, sizes);
     }
 }
 
@@ -260,18 +260,18 @@ impl<T: Real> Host<T> {
             None => by.product(a, &mut coarse, &mut galerkin, None)?,
         };
         give_diagonal(&mut matrix, &coarse.without_basis);
-        let mut free = Free::new(a, &matrix);
+        let mut rigid_modes = RigidModes::new(a, &matrix);
         if !is_own && !coarse.has_term {
             let (p, transpose) = (&coarse.prolongation, galerkin.transpose());
             // Nodes with an unknown without a basis function are never certain to be regular.
             let largest = largest.filter(|_| p.block().1 > 1 && coarse.without_basis.is_empty());
-            if !largest.is_some_and(|largest| free.is_regular(&matrix, largest, p, transpose)) {
-                free.regularise(&mut matrix, a, p, transpose);
+            if !largest.is_some_and(|largest| rigid_modes.is_regular(&matrix, largest, p, transpose)) {
+                rigid_modes.regularise(&mut matrix, a, p, transpose);
             }
         }
         let decoupled = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, free, unknowns, nnz, decoupled })
+        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, rigid_modes, unknowns, nnz, decoupled })
     }
 
     /// Returns the next coarser grid.

@@ -233,8 +233,9 @@ impl<T: Real> Host<T> {
                 let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());
                 // A level with a term has larger values than A, so its bound holds too.
                 let largest = fine.largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
-                if !largest.is_some_and(|largest| self.free.is_regular(&matrix, largest, p, transpose)) {
-                    self.free.regularise(&mut matrix, fine.a, p, transpose);
+                if !largest.is_some_and(|largest| self.rigid_modes.is_regular(&matrix, largest, p, transpose))
+                {
+                    self.rigid_modes.regularise(&mut matrix, fine.a, p, transpose);
                 }
             }
             Ok::<_, SetupError>(matrix)

@@ -1,4 +1,4 @@
-//! An update equals a build; free bodies.
+//! An update equals a build; unconstrained bodies.
 
 use std::sync::Arc;
 

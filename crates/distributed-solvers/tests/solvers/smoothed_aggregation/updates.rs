@@ -1,4 +1,4 @@
-//! New values; free bodies; nodes that are tied behind the border of a rank.
+//! New values; unconstrained bodies; nodes that are tied behind the border of a rank.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ fn bodies(sides: &[u32]) -> (Bsr<f64>, Vec<Vec<f64>>) {
     (assembly::from_triplets(n, n, &entries).unwrap(), (0..sides.len()).map(constant).collect())
 }
 
-/// Free bodies: one of many coarse nodes, with a singular coarsest level, and bodies that become one coarse node on a
+/// Unconstrained bodies: one of many coarse nodes, with a singular coarsest level, and bodies that become one coarse node on a
 /// level of the ranks. Iterations are those of one rank up to 15 %.
 #[test]
 fn unconstrained_bodies_are_solved() {

@@ -107,7 +107,7 @@ fn with<'a, T: Real>(grid: &Grid<'a, T>, kernel: &'a Option<NearKernel>) -> Grid
 
 impl Solver {
     /// Returns a factor, that of a deflated matrix, or a pseudo-inverse. The last two are for singular matrices, as of
-    /// free bodies and pure Neumann problems, and give the least-squares solution of least norm.
+    /// unconstrained bodies and pure Neumann problems, and give the least-squares solution of least norm.
     fn build<T: Real>(grid: &Grid<'_, T>, limit: Limit) -> Result<Self, SetupError> {
         let (a, unknowns) = (grid.a, grid.a.shape().0);
         let analysis = Direct::default().analyse(a);
@@ -241,7 +241,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// *Deviation*: if the old values had a pseudo-inverse and the new values are regular with a contrast above
     /// 1e12, the pseudo-inverse is kept, but a build would use a factor. Trying a factor in each update would
     /// allocate. Eigenvalues cannot decide: because of round-off in the products of finer levels, the zero
-    /// eigenvalues of a free body are up to about 1e-13 of the largest.
+    /// eigenvalues of an unconstrained body are up to about 1e-13 of the largest.
     ///
     /// After an error the old solver is unchanged. At a remote backend the cycle uses only the inverse at the
     /// backend, which is then unchanged too.

@@ -81,7 +81,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
             a.apply(p, q);
             let curvature = p.dot(q).read();
             if curvature <= zero() {
-                return; // p is a free motion, or A is indefinite: keep x
+                return; // p is a rigid-body mode, or A is indefinite: keep x
             }
             let alpha = rho / curvature; // 3
             x.axpy(&number(alpha), p); // 4

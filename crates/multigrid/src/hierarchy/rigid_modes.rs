@@ -1,4 +1,4 @@
-//! Diagonal terms for the free motions of bodies that became one coarse node.
+//! Diagonal terms that regularise the rigid-body modes of bodies that became one coarse node.
 //!
 //! | symbol | what |
 //! |---|---|
@@ -28,7 +28,7 @@ const FEW: usize = 6;
 const MARGIN: f64 = 64.0;
 
 /// Workspace to test one diagonal block at a time.
-pub(super) struct Free<T> {
+pub(super) struct RigidModes<T> {
     /// diag(A).
     diagonal: Vec<T>,
     /// pᵀ diag(A) p of every column p of P.
@@ -71,8 +71,8 @@ impl Workspace {
     pub(super) fn regularise<T: Real>(&mut self, g: &mut [T], sizes: &[T]) {
         let rank = self.rank(g, sizes);
         let Self { s, v, factor, .. } = self;
-        for &free in factor.order[rank..].iter().filter(|&&c| s[c] > 0.0) {
-            factor.null_vector(free, v);
+        for &c in factor.order[rank..].iter().filter(|&&c| s[c] > 0.0) {
+            factor.null_vector(c, v);
             let length = v.iter().zip(&*s).map(|(v, s)| s * v * v).sum::<f64>().sqrt();
             v.iter_mut().zip(&*s).for_each(|(v, s)| *v *= s / length);
             for (row, v_i) in g.chunks_exact_mut(sizes.len()).zip(&*v) {
@@ -82,7 +82,7 @@ impl Workspace {
     }
 }
 
-impl<T: Real> Free<T> {
+impl<T: Real> RigidModes<T> {
     /// Returns a workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         Self {
