@@ -113,9 +113,9 @@ fn picture<P: Potential + 'static>(
         println!("| {name} | {} |", errors.join(" | "));
     }
     let lowest = curves.iter().flat_map(|c| &c.1).filter(|p| p.0 <= last).fold(1.0, |m: f64, p| m.min(p.1));
-    let floor = 10_f64.powf(lowest.log10().floor()).max(1e-6);
+    let decade = 10_f64.powf(lowest.log10().floor()).max(1e-6);
     let titles = [title, "seconds", "relative error of the objective, (9)"];
-    lines::write(&format!("book/src/methods/{file}.svg"), titles, [last, floor], &curves, &COLOURS)
+    lines::write(&format!("book/src/methods/{file}.svg"), titles, [last, decade], &curves, &COLOURS)
 }
 
 /// Fig. 8: sheets of n x n vertices by a factor of a in A = a ⊗ I₃, by skinning of a and of A, and by Newton's

@@ -22,7 +22,7 @@ use crate::sheet::Sheet;
 use crate::solids::{Met, Pressed, Rubbed, barrier, first_met, move_with_solids, sag};
 use crate::state::{Row, State};
 use crate::statue::Statue;
-use crate::thickness::{FLOOR, thickness};
+use crate::thickness::{MIN_DISTANCE, thickness};
 
 /// Stretching and shearing stiffness of cotton, N/m.
 pub(crate) const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
@@ -201,7 +201,7 @@ impl Fixed {
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
-        let skin = if constrained { thickness - lift } else { FLOOR * thickness };
+        let skin = if constrained { thickness - lift } else { MIN_DISTANCE * thickness };
         let potential = match constrained {
             true => ContactPotential::Penalty(Penalty { stiffness: contact_stiffness(options) }),
             false => barrier(thickness - skin, contact_stiffness(options)),

@@ -114,8 +114,8 @@ fn krylov<T: Real, B: Backend>(
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
     // If ρ₂ is below this fraction of β, it is cancellation error: d is linearly dependent on c.
-    let floor = beta.clone() * b.scalar(B::Real::from_f64(64.0 * B::Real::EPSILON.as_f64()));
+    let round_off = beta.clone() * b.scalar(B::Real::from_f64(64.0 * B::Real::EPSILON.as_f64()));
     let rho2 = beta + -(gamma * share.clone());
-    let step = second.over(&rho2, &floor);
+    let step = second.over(&rho2, &round_off);
     x.axpby(&(alpha + -(share * step.clone())), c, &step);
 }
