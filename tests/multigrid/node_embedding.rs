@@ -35,7 +35,7 @@ pub(crate) fn sparks(cells: i32) -> Vec<Gradients> {
 /// The largest difference of two matrices with the same unknowns, relative to the largest entry.
 fn difference(a: &Bsr<f64>, b: &Bsr<f64>) -> f64 {
     let largest = b.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    let one_way = |a: &Bsr<f64>, b: &Bsr<f64>| {
+    let one_sided = |a: &Bsr<f64>, b: &Bsr<f64>| {
         let of = |i: usize| {
             let row =
                 a.row(i).flat_map(move |(j, block)| block.iter().enumerate().map(move |(e, v)| (j, e, *v)));
@@ -46,7 +46,7 @@ fn difference(a: &Bsr<f64>, b: &Bsr<f64>) -> f64 {
         };
         (0..a.pattern().rows()).flat_map(of).fold(0.0, f64::max)
     };
-    one_way(a, b).max(one_way(b, a)) / largest
+    one_sided(a, b).max(one_sided(b, a)) / largest
 }
 
 fn longest(pattern: &Pattern) -> usize {

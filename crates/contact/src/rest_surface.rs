@@ -62,7 +62,7 @@ impl RestSurface {
     ///
     /// `None` where the vertex is a corner of the triangle nearest at rest (an inverted element, no
     /// collision) and where it is in front of all candidates. The first rule makes E jump if the vertex is
-    /// pushed so far that another triangle is the nearest one: the way of the vertex is not known, and at the
+    /// pushed so far that another triangle is the nearest one: the path of the vertex is not known, and at the
     /// same x a vertex that came in through the other side is in contact.
     pub(crate) fn leave(
         &self,

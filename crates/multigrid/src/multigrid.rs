@@ -297,9 +297,9 @@ impl<T: Real, B: Backend> SmootherParameters<B, T> for Smoothing {
 impl<C, S> Multigrid<C, S> {
     /// Whether the coarsest solve compares its residual with the right-hand side of the cycle.
     pub(crate) fn compares_finest_rhs(&self) -> bool {
-        let compared = ResidualReference::RightHandSide;
+        let rhs = ResidualReference::RightHandSide;
         self.cycle == Cycle::V
-            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { reference, .. }) if reference == compared)
+            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { reference, .. }) if reference == rhs)
     }
 
     pub(crate) fn validate(&self) -> Result<(), Error> {

@@ -2,8 +2,8 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
 //!
-//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far on this way as contact allows, or from x_n where
-//! contact bounds this way and f is lower at x_n. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
+//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far along h v_n as contact allows, or from x_n where
+//! contact bounds this displacement and f is lower at x_n. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
 //! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
 //! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
 //! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
@@ -110,7 +110,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     }
 
     /// Moves held vertices and solids to the end of a step, and returns where the descent of (1) begins. Where something moves,
-    /// free vertices go along with h v_n, or stay if that leaves no way; what solids would meet goes with them.
+    /// free vertices go along with h v_n, or stay if contact allows none of it; vertices that solids would meet go with them.
     ///
     /// # Errors
     /// [`Failed`] if contact cannot be detected and for positions that are not finite, [`Crushed`] for a vertex that solids meet

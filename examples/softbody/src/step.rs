@@ -3,14 +3,14 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
 //! The descent starts from x = x_n + h v_n, and afterwards v_{n+1} = (x_{n+1} − x_n) / h. Barriers bound this start
-//! and every step after it ([`ContactStepper`]): the start is as far on the way from x_n as they allow, or x_n where they
-//! bound this way and f is lower at x_n. So no iterate has an intersection, whether the descent converges or not. The paper adds the
+//! and every step after it ([`ContactStepper`]): the start is as far along h v_n as they allow, or x_n where they
+//! bound this displacement and f is lower at x_n. So no iterate has an intersection, whether the descent converges or not. The paper adds the
 //! gravity g as a linear energy, which is equivalent. Contacts are detected at every x at which f is
 //! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
 //! at the ends of lines are the line numbers of Alg. 4.
 //!
 //! Newton's method uses the exact Hessian, with that of contact, and the projected one only where the exact one is
-//! indefinite: under large strains the projected one is several times too stiff along the way in which a contact turns
+//! indefinite: under large strains the projected one is several times too stiff along the motion in which a contact turns
 //! or a body buckles, and the method then goes the same fraction of the rest in each step. The line search may lengthen
 //! steps, which are too short near a saddle of f.
 //!

@@ -283,7 +283,7 @@ fn the_gradient_is_that_of_the_detected_energy() {
 /// A corner of a cube is 0.9 below one face of a long bar and 0.5 below another. It leaves by the nearer
 /// face.
 #[test]
-fn deep_vertices_leave_on_the_shortest_way() {
+fn deep_vertices_leave_on_the_shortest_path() {
     let bar = Mesh::bar([8, 4, 4], 0.5); // 4 x 2 x 2
     let cube = placed(Mesh::bar([1, 1, 1], 3.0), 0.0, [0.77, 1.5, 1.1]);
     let mesh = together(&[bar, cube]);

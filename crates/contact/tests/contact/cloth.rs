@@ -288,7 +288,7 @@ fn a_pair_below_the_minimum_distance_may_move_rigidly() {
 }
 
 /// Steps that would push layers through each other are cut such that none comes nearer than a tenth of the
-/// thickness on the way; the bound is that of the first pair, and does not depend on threads.
+/// thickness during the step; the bound is that of the first pair, and does not depend on threads.
 #[test]
 fn steps_end_before_layers_meet() {
     let (n, thickness) = (10, 0.03);
@@ -378,7 +378,7 @@ fn the_clearance_is_the_smallest_distance() {
     assert!(matches!(clearance(&triangles, &x, -1.0), Err(ContactError::Value { .. })));
 }
 
-/// The error of a search along a step: positions that are finite, and a way that is not.
+/// The error of a search along a step: positions that are finite, and a displacement that is not.
 #[test]
 fn displacements_that_overflow_are_refused() {
     let (mut contact, x) = below_the_floor();

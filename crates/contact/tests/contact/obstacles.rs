@@ -242,7 +242,7 @@ fn derivatives_of_barriers() {
     }
 }
 
-/// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at it,
+/// No node reaches the shape until the largest step, which is nearly the distance to the shape if a node goes straight at it,
 /// also where its distance is not steepest. Nodes that go along the surface of a solid that is not convex go far.
 #[test]
 fn steps_end_before_a_barrier() {

@@ -235,7 +235,7 @@ examples_run::record! {
         bytes: u64 = "bytes",
         /// A hash of the bits of the positions.
         positions: u64 = "positions",
-        /// The least share of the way that contact left in a step.
+        /// The least share of the displacement that contact left in a step.
         least: f64 = "least_share",
         /// The seconds of all steps, of their stages, and those in which rank 0 waited for messages.
         seconds: f64 = "seconds",

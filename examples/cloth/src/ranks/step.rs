@@ -10,7 +10,7 @@
 //!
 //! > (M/Δt² − J) d = f(x) + M (y − x)/Δt²,    y = u + Δt v + Δt² g    (3)
 //!
-//! at x = u + Δt v, or as far on this way as contact allows; (3) is that of the paper divided by Δt. Before it, the air
+//! at x = u + Δt v, or as far along Δt v as contact allows; (3) is that of the paper divided by Δt. Before it, the air
 //! changes v, and friction takes its pairs; held vertices and solids that move are at the end of the step in (3).
 //!
 //! | stage | shared how |
@@ -24,7 +24,7 @@
 //!
 //! Contact is springs, and where pairs would meet, impact zones keep them apart (§4.3) before they do: pairs without a
 //! crossing never cross. If pairs still meet after all rounds, the whole step ends before. Nodes that would be inside a
-//! solid at the end of a step have limits in these zones; a way through a solid is not seen, and a node that the rounds
+//! solid at the end of a step have limits in these zones; a path through a solid is not detected, and a node that the rounds
 //! leave inside is pushed out by its penalty. The number of such nodes ([`Resolved::over`]) is no column of its own: what is
 //! inside a solid at the end of a frame is in the column of penetrations, as on one host. All results have the same bits at any number of ranks, but with smoothed
 //! aggregation, which solves to the tolerance.
@@ -93,7 +93,7 @@ pub(super) struct Done {
     pub(super) solve: Solve,
     /// The pairs that touch.
     pub(super) contacts: usize,
-    /// The shares that contact left of the way of the velocities, and of d.
+    /// The shares that contact left of Δt v and of d.
     pub(super) shares: [f64; 2],
     /// The nodes in impact zones.
     pub(super) zones: usize,
@@ -308,7 +308,7 @@ impl<C: Communicator> RankStepper<C> {
 
     /// Moves all nodes towards the positions of which every rank has its own; impact zones keep pairs apart that would
     /// meet, and nodes out of solids. What moves by a formula goes to its place at the time `end`. Returns the share of the
-    /// way that is left, and the number of nodes in zones.
+    /// displacement that is left, and the number of nodes in zones.
     fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<(f64, usize), Failure> {
         let begun = Instant::now();
         let mut target = self.x.clone();

@@ -9,7 +9,7 @@ use crate::common::{RANKS, bits, on_ranks};
 
 const N: u32 = 17;
 
-/// Ways that would close the fold: the upper half moves down through the lower one, which rises; all are shaken and
+/// Displacements that would close the fold: the upper half moves down through the lower one, which rises; all are shaken and
 /// drift.
 fn closing(far: f64) -> Vec<[f64; 3]> {
     let noise = SplitMix64::new(8).numbers(3 * (N * N) as usize);
@@ -69,7 +69,7 @@ fn impact_zones_separate_pairs_and_keep_momentum() {
     }
 }
 
-/// Ways that are slowed after the last round keep the momentum too, and held nodes stop a zone.
+/// Displacements that are slowed after the last round keep the momentum too, and held nodes stop a zone.
 #[test]
 fn pairs_that_are_slowed_end_at_their_impact() {
     let pair = Pair::VertexFace { vertex: 3, face: [0, 1, 2] };

@@ -60,16 +60,17 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         let Self { parameters, a, d, r, z, p, q, iterations, .. } = self;
         let number = |v: B::Real| b.scalar(v);
         x.fill(zero());
-        let mut compared = None;
+        let mut reference = None;
         if parameters.reference == ResidualReference::RightHandSide {
             B::apply_blocks(d, one(), whole, zero(), z);
-            compared = Some(whole.dot(z).read());
+            reference = Some(whole.dot(z).read());
         }
         r.copy(b); // 1
         B::apply_blocks(d, one(), r, zero(), z);
         p.copy(z);
         let mut rho = r.dot(z).read();
-        let enough = compared.unwrap_or(rho) * B::Real::from_f64(parameters.reduction * parameters.reduction);
+        let enough =
+            reference.unwrap_or(rho) * B::Real::from_f64(parameters.reduction * parameters.reduction);
         if rho <= enough {
             return; // Algorithm 2 tests before the first step
         }
