@@ -32,7 +32,7 @@ pub(crate) struct Projective<B: Backend> {
     /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
     system: Option<OwnedSystem<f64>>,
-    touching: ContactHessian,
+    contact_hessian: ContactHessian,
     /// Storage for the next set of contacts.
     next_contact: Option<Contacts<f64>>,
     global: Option<Global<B>>,
@@ -67,7 +67,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
             stop,
             stale,
             system: None,
-            touching: ContactHessian::default(),
+            contact_hessian: ContactHessian::default(),
             next_contact: None,
             global: None,
             pattern: f.potential.pattern().clone(),
@@ -90,9 +90,9 @@ impl<B: Backend<Real = f64>> Projective<B> {
         }
         let Some(system) = &mut self.system else { return Ok(()) };
         if let (Some(old), Some(new)) = (&mut system.contact, &mut self.next_contact) {
-            self.touching.clear();
-            f.potential.add_contacts(x, Curvature::Constant, &mut self.touching);
-            let (stencils, stiffness) = (self.touching.stencils(), self.touching.stiffness());
+            self.contact_hessian.clear();
+            f.potential.add_contacts(x, Curvature::Constant, &mut self.contact_hessian);
+            let (stencils, stiffness) = (self.contact_hessian.stencils(), self.contact_hessian.stiffness());
             new.assemble(stencils, stiffness).map_err(DescentError::linearize)?;
             if old.places() != new.places() || old.values() != new.values() {
                 swap(old, new);

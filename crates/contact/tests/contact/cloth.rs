@@ -179,10 +179,10 @@ fn the_hessian_is_that_of_springs() {
         ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[true, false, false, false, false, false], &x, 0.3, 50.0)
             .unwrap();
     let free = x[1..].as_flattened();
-    let mut touching = ContactHessian::default();
-    contact.add_contacts(free, Curvature::Projected, &mut touching);
-    let (stencil, k) = (touching.stencils()[0], touching.stiffness());
-    assert_eq!((touching.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
+    let mut contact_hessian = ContactHessian::default();
+    contact.add_contacts(free, Curvature::Projected, &mut contact_hessian);
+    let (stencil, k) = (contact_hessian.stencils()[0], contact_hessian.stiffness());
+    assert_eq!((contact_hessian.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
     let y = 7.0 / 27.0_f64; // (d − ξ) / (δ − ξ)
     let bend = 50.0 * (-2.0 * y.ln() + 4.0 * (1.0 - y) / y + ((1.0 - y) / y).powi(2)); // φ''
     assert!((k[8] / bend - 1.0).abs() < 1e-10 && k[..8].iter().all(|k| k.abs() < 1e-10));

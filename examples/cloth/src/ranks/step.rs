@@ -40,8 +40,8 @@ use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, ClothFriction, Shape};
 use coarsen_distributed::{Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv};
 use coarsen_distributed_solvers::{
-    RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
-    touching_rows,
+    RankSearch, Resolved, add_contact_gradient, contact_hessian_rows, contact_rows, own_triangles,
+    resolve_impacts, share_moved,
 };
 use examples_run::Failure;
 use examples_run::arguments::BackendOption;
@@ -380,14 +380,15 @@ impl<C: Communicator> RankStepper<C> {
         self.friction.add_gradient(&self.x, &mut all);
         let mut g = all[own].to_vec();
         add_contact_gradient(&self.on, &self.contact, &mut g);
-        let (mut diagonal, mut touching) = (vec![0.0; 9 * count], ContactHessian::default());
+        let (mut diagonal, mut contact_hessian) = (vec![0.0; 9 * count], ContactHessian::default());
         for (obstacle, friction) in self.obstacles.iter_mut().zip(&mut self.frictions) {
             obstacle.add_gradient(x, &mut g);
             friction.add_gradient(x, &mut g);
-            obstacle.add_contacts(x, Curvature::Projected, &mut touching);
-            friction.add_contacts(x, Curvature::Projected, &mut touching);
+            obstacle.add_contacts(x, Curvature::Projected, &mut contact_hessian);
+            friction.add_contacts(x, Curvature::Projected, &mut contact_hessian);
         }
-        for (stencil, k) in touching.stencils().iter().zip(touching.stiffness().chunks_exact(9)) {
+        for (stencil, k) in contact_hessian.stencils().iter().zip(contact_hessian.stiffness().chunks_exact(9))
+        {
             // Solids touch single nodes.
             for &node in stencil.nodes() {
                 (0..9).for_each(|c| diagonal[9 * node as usize + c] += k[c]);
@@ -409,9 +410,9 @@ impl<C: Communicator> RankStepper<C> {
         let columns = range.clone().collect();
         let diagonal = GlobalRows::new(range.start, (3, 3), (0..=count).collect(), columns, diagonal)?;
         let elastic = GlobalRows::of(&h, range)?;
-        let mut touching = ContactHessian::default();
-        self.friction.add_contacts(&self.x, Curvature::Projected, &mut touching);
-        let sliding = touching_rows(&self.on, &touching)?;
+        let mut contact_hessian = ContactHessian::default();
+        self.friction.add_contacts(&self.x, Curvature::Projected, &mut contact_hessian);
+        let sliding = contact_hessian_rows(&self.on, &contact_hessian)?;
         let pressed = contact_rows(&self.on, &self.contact)?;
         let rows = GlobalRows::sum(&elastic, &[&diagonal, &pressed, &sliding])?;
         Ok((self.on.vector(g)?, rows))
