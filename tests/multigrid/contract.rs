@@ -132,8 +132,8 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     let mut doubled = a.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     m.update(&doubled).unwrap();
-    let mut fresh = two.build(&doubled, &Cpu::new()).unwrap();
-    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
+    let mut rebuilt = two.build(&doubled, &Cpu::new()).unwrap();
+    assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r));
 }
 
 /// Plain aggregation whose own coarse matrix includes c I.

@@ -33,10 +33,10 @@ fn an_update_equals_a_build() {
     assert_eq!(m.update(system(&doubled, &x)).unwrap(), Reused::Structure);
     assert!(same(&m, &parameters.build(system(&doubled, &x), &on).unwrap()));
     assert_eq!(m.update(system(&b, &y)).unwrap(), Reused::Nothing);
-    let mut fresh = parameters.build(system(&b, &y), &on).unwrap();
-    assert!(same(&m, &fresh));
+    let mut rebuilt = parameters.build(system(&b, &y), &on).unwrap();
+    assert!(same(&m, &rebuilt));
     let r = noise(b.shape().0, 3);
-    let before = applied(&mut fresh, &r);
+    let before = applied(&mut rebuilt, &r);
     assert_eq!(applied(&mut m, &r), before);
     let beside: Vec<_> = x.iter().map(|x| x.map(|c| c + 0.03)).collect(); // not on the grid
     assert!(m.update(system(&a, &beside)).is_err());

@@ -104,9 +104,9 @@ fn a_cut_needs_few_new_control_points() {
     };
     let refused = Multigrid { coarsening, ..skinning() };
     assert!(refused.build(system(&smaller, &smaller.matrix), &on).is_err(), "nodes that are gone");
-    let mut fresh = parameters.build(system(&p, &cut), &on).unwrap();
-    let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
-    assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
+    let mut rebuilt = parameters.build(system(&p, &cut), &on).unwrap();
+    let [patched, rebuilt] = [iterations(&cut, &mut after), iterations(&cut, &mut rebuilt)];
+    assert!(5 * patched <= 6 * rebuilt, "{patched} of {rebuilt}");
 
     // A new contact keeps the cut.
     let cut_control_points = after.state::<Controlled>(0).unwrap().control_points().clone();
@@ -218,10 +218,10 @@ fn contact_of_components_stays_apart() {
     let each = Componentwise { scalar: parameters.clone() };
     let mut m = each.build(System { contact: Some(&contact), ..system(&p, &a) }, &on).unwrap();
     let mut one = parameters.build(System { contact: Some(&means), ..system(&p, &scalar) }, &on).unwrap();
-    let fresh = parameters.build(system(&p, &scalar), &on).unwrap();
+    let rebuilt = parameters.build(system(&p, &scalar), &on).unwrap();
     assert_eq!(
         one.state::<Controlled>(0).unwrap().control_points(),
-        fresh.state::<Controlled>(0).unwrap().control_points()
+        rebuilt.state::<Controlled>(0).unwrap().control_points()
     );
     let r: Vec<f64> = (0..nodes).map(|i| (i as f64).sin()).collect();
     let (mut z, mut expected) = (vec![0.0; 3 * nodes], vec![0.0; nodes]);
@@ -315,8 +315,8 @@ fn an_update_looks_at_every_value() {
         stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.7);
         m.update(system(p, &stiffer)).unwrap();
         let z = applied(&mut m, &r);
-        let mut fresh = parameters.build(system(p, &stiffer), on).unwrap();
-        assert_eq!(z, applied(&mut fresh, &r), "a build");
+        let mut rebuilt = parameters.build(system(p, &stiffer), on).unwrap();
+        assert_eq!(z, applied(&mut rebuilt, &r), "a build");
         for at in places {
             for bad in [f64::NAN, f64::INFINITY] {
                 let mut damaged = p.matrix.clone();

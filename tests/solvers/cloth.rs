@@ -105,10 +105,10 @@ fn a_cached_preconditioner_is_rebuilt_for_a_new_pattern() {
     let mut other = rope(&[[0, 1], [1, 2]]);
     assert!(!m.refresh(&mut one, &x).unwrap()); // the same pattern: not rebuilt
     assert!(m.refresh(&mut other, &x).unwrap());
-    let mut fresh: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, build).unwrap();
+    let mut rebuilt: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, build).unwrap();
     let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);
     m.apply(&x, &mut z);
-    fresh.apply(&x, &mut expected);
+    rebuilt.apply(&x, &mut expected);
     assert_eq!(z, expected);
     assert!(!CachedPreconditioner::<Vec<f64>>::constant(Box::new(Identity)).refresh(&mut other, &x).unwrap());
 }

@@ -365,10 +365,12 @@ fn updates_follow_filters_that_move() {
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
         let two =
             filtered.solve(&b, &mut y, |a, c, y| Cg::new(stop).solve(a, &mut sa, c, y)).unwrap().unwrap();
-        let mut fresh = tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
+        let mut rebuilt = tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
         let mut z = vec![0.0; b.len()];
-        let three =
-            filtered.solve(&b, &mut z, |a, c, y| Cg::new(stop).solve(a, &mut fresh, c, y)).unwrap().unwrap();
+        let three = filtered
+            .solve(&b, &mut z, |a, c, y| Cg::new(stop).solve(a, &mut rebuilt, c, y))
+            .unwrap()
+            .unwrap();
         let (kept, built) = (two.iterations, three.iterations);
         assert!(3 * kept <= 4 * built + 3, "from node {first}: {kept} iterations, {built} when built");
         assert!(

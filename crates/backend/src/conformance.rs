@@ -99,22 +99,22 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
     for n in NODES.into_iter().chain([4096, 10_000]) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
         let [vx, vy, vd] = [&x, &y, &d].map(|v| on.vector(&real(v)).expect("memory for a vector"));
-        let fresh = || on.vector(&real(&y)).expect("memory for a vector");
+        let copy_of_y = || on.vector(&real(&y)).expect("memory for a vector");
         let scalar = |v: f64| vx.scalar(B::Real::from_f64(v));
         let zip =
             |f: &dyn Fn(f64, f64, f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(x[i], y[i], d[i])).collect() };
 
-        let mut v = fresh();
+        let mut v = copy_of_y();
         assert_eq!(v.size(), n);
         v.fill(B::Real::from_f64(0.5));
         close(on, &v, &vec![0.5; n], 1.0, 0.0, "fill");
         v.copy(&vx);
         close(on, &v, &x, 1.0, tolerance, "copy");
         for (a, b) in [(0.5, 0.0), (2.0, 1.0), (-1.0, 0.25)] {
-            let mut v = fresh();
+            let mut v = copy_of_y();
             v.axpby(&scalar(a), &vx, &scalar(b));
             close(on, &v, &zip(&|x, y, _| a * x + b * y), 4.0, tolerance, "axpby");
-            let mut v = fresh();
+            let mut v = copy_of_y();
             v.hadamard(&scalar(a), &vd, &vx, &scalar(b));
             close(on, &v, &zip(&|x, y, d| a * d * x + b * y), 4.0, tolerance, "hadamard");
         }
@@ -140,7 +140,7 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
         for (found, expected) in expected {
             assert!((found.read().as_f64() - expected).abs() <= tolerance * (n as f64 + 1.0), "dots at {n}");
         }
-        let (mut u, mut r) = (fresh(), on.vector(&real(&d)).expect("memory for a vector"));
+        let (mut u, mut r) = (copy_of_y(), on.vector(&real(&d)).expect("memory for a vector"));
         let rr = B::Vector::cg_update(&mut u, &mut r, &scalar(0.5), &vx, &vy);
         close(on, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "cg_update x");
         close(on, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "cg_update r");

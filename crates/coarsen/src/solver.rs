@@ -426,21 +426,21 @@ mod tests {
         cancel.cancel();
         let mut other = a.clone();
         other.values_mut().iter_mut().for_each(|v| *v *= 3.0);
-        let mut fresh = Solver::new(&other).unwrap();
-        (fresh.auto, fresh.cancel) = (solver.auto, Some(cancel.clone()));
-        let solved = fresh.solve(&b, &mut x).unwrap();
+        let mut rebuilt = Solver::new(&other).unwrap();
+        (rebuilt.auto, rebuilt.cancel) = (solver.auto, Some(cancel.clone()));
+        let solved = rebuilt.solve(&b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
         cancel.reset();
-        let _ = fresh.solve(&b, &mut x).unwrap().converged().unwrap();
+        let _ = rebuilt.solve(&b, &mut x).unwrap().converged().unwrap();
         assert!(relative_residual(&other, &b, &x) <= 1e-8);
 
         // A kept method that another pattern builds again, which is cancelled, reports the residual of x.
         let chain = |i: u32| [(i, i, 2.1), (i, (i + 1) % 14_400, -1.0), ((i + 1) % 14_400, i, -1.0)];
         let entries: Vec<_> = (0..14_400).flat_map(chain).collect();
         let ring = coarsen_sparse::assembly::from_triplets(14_400, 14_400, &entries).unwrap();
-        fresh.update(&ring).unwrap();
+        rebuilt.update(&ring).unwrap();
         cancel.cancel();
-        let solved = fresh.solve(&b, &mut x).unwrap();
+        let solved = rebuilt.solve(&b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
         assert_eq!(solved.true_residual, relative_residual(&ring, &b, &x));
     }

@@ -172,8 +172,8 @@ fn equals_a_host_update<V: Real, S: Real>(
     assert_eq!(applied(on, &mut there, &r), found);
     // The host can still update the hierarchy.
     there.update(p.system()).unwrap();
-    let mut fresh = parameters(smoothing).build(p.system(), on).unwrap();
-    assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
+    let mut rebuilt = parameters(smoothing).build(p.system(), on).unwrap();
+    assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut rebuilt, &r)) <= tolerance);
 }
 
 /// Returns smoothers for the tests; on a processor, Gauss-Seidel sweeps in the order of the CPU.

@@ -168,8 +168,8 @@ fn marked_rows_are_patched_without_synchronisation() {
                     (now.synchronisations, now.allocations),
                     (counted.synchronisations, counted.allocations)
                 );
-                let mut fresh = beside(structure).build(with(&p, &new), &on).unwrap();
-                assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+                let mut rebuilt = beside(structure).build(with(&p, &new), &on).unwrap();
+                assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut rebuilt, &r));
             }
         }
     }
@@ -249,6 +249,6 @@ fn too_many_contacts_are_named() {
     assert!(matches!(refused, Error::Capacity { count: CAPACITY, .. }), "{refused}");
     let r = noise(p.matrix.shape().0, 3);
     assert_eq!(m.update(with(&p, &set)).unwrap(), Reused::Nothing);
-    let mut fresh = beside(StructureSource::Device).build(with(&p, &set), &on).unwrap();
-    assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+    let mut rebuilt = beside(StructureSource::Device).build(with(&p, &set), &on).unwrap();
+    assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut rebuilt, &r));
 }

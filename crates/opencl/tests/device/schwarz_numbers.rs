@@ -260,8 +260,8 @@ fn released_constraints_are_named() {
             }
             assert_eq!(m.update(p.system()).unwrap(), Reused::Nothing);
             m.check().unwrap();
-            let mut fresh = parameters.build(p.system(), &on).unwrap();
-            assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+            let mut rebuilt = parameters.build(p.system(), &on).unwrap();
+            assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut rebuilt, &r));
         }
     }
 }

@@ -163,8 +163,8 @@ fn nodes_that_moved_are_sorted_without_synchronisation() {
     let r = noise(p.matrix.shape().0, 7);
     let mut m = all().build(p.system(), &on).unwrap();
     let first = applied(&on, &mut m, &r);
-    let fresh = all().build(System { positions: Some(&moved), ..p.system() }, &on);
-    let expected = applied(&on, &mut fresh.unwrap(), &r);
+    let rebuilt = all().build(System { positions: Some(&moved), ..p.system() }, &on);
+    let expected = applied(&on, &mut rebuilt.unwrap(), &r);
     let counted = on.counters();
     m.restructure_on_device(&a, &after).unwrap();
     let now = on.counters();

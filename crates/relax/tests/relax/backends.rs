@@ -105,20 +105,20 @@ fn update_from_a_backend_matrix_equals_rebuild() {
         let (on, r) = (chunked(5), right_hand_side(16 * b as usize));
         let mut fill = |a: &mut ReferenceMatrix| a.set_values(&new);
         let mut m = Chebyshev::default().build(&old, &on).unwrap();
-        let mut fresh = Chebyshev::default().build(&new, &on).unwrap();
-        assert!((m.radius() - fresh.radius()).abs() > 0.01, "{} and {}", m.radius(), fresh.radius());
+        let mut rebuilt = Chebyshev::default().build(&new, &on).unwrap();
+        assert!((m.radius() - rebuilt.radius()).abs() > 0.01, "{} and {}", m.radius(), rebuilt.radius());
         for _ in 0..2 {
             m.update_on_device(&mut fill).unwrap();
-            assert!((m.radius() - fresh.radius()).abs() < 1e-9, "{} for {}", m.radius(), fresh.radius());
+            assert!((m.radius() - rebuilt.radius()).abs() < 1e-9, "{} for {}", m.radius(), rebuilt.radius());
             let (mut x, mut y) = (vec![0.0; r.len()], vec![0.0; r.len()]);
             m.pre_smooth(&old, &r, &mut x);
-            fresh.pre_smooth(&new, &r, &mut y);
+            rebuilt.pre_smooth(&new, &r, &mut y);
             assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8), "chebyshev, blocks of {b}");
         }
         let mut m = GaussSeidel::default().build(&old, &on).unwrap();
         m.update_on_device(&mut fill).unwrap();
-        let mut fresh = GaussSeidel::default().build(&new, &on).unwrap();
-        assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "gauss-seidel, blocks of {b}");
+        let mut rebuilt = GaussSeidel::default().build(&new, &on).unwrap();
+        assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r), "gauss-seidel, blocks of {b}");
         let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::default() };
         let refused = spai0.build(&old, &on).unwrap().update_on_device(&mut fill);
         assert_eq!(refused, Err(SetupError::HostOnly { method: "spai0" }));

@@ -132,12 +132,12 @@ fn updated_sweeps_are_built_sweeps() {
         [(9.0, 0.0), (9.5, 0.0), (9.0, 0.2), (9.5, 0.3)].map(|(d, skew)| chain(40, 3, d, skew)).into();
     for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
         let mut m = GaussSeidel::default().build(&all[i], &on).unwrap();
-        let mut fresh = GaussSeidel::default().build(&all[j], &on).unwrap();
+        let mut rebuilt = GaussSeidel::default().build(&all[j], &on).unwrap();
         assert_eq!(m.update(&all[j]).unwrap(), Reused::Structure);
-        assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "{i} to {j}");
-        assert_eq!(kind(&m), kind(&fresh));
-        assert_eq!(m.matrix().is_some(), fresh.matrix().is_some());
-        assert_eq!(Smoother::kind(&m), kind(&fresh));
+        assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r), "{i} to {j}");
+        assert_eq!(kind(&m), kind(&rebuilt));
+        assert_eq!(m.matrix().is_some(), rebuilt.matrix().is_some());
+        assert_eq!(Smoother::kind(&m), kind(&rebuilt));
         m.update(&all[i]).unwrap();
         let mut first = GaussSeidel::default().build(&all[i], &on).unwrap();
         assert_eq!(applied(&mut m, &r), applied(&mut first, &r), "{i} to {j} and back");
@@ -189,9 +189,9 @@ fn a_prepared_matrix_has_its_radius() {
     let (old, new) = (chain(12, 2, 9.0, 0.0), chain(12, 2, 4.0, 0.0));
     for scaling in [Scaling::Inverse, Scaling::Spai0] {
         let parameters = Chebyshev { scaling, ..Chebyshev::default() };
-        let [mut m, fresh] = [&old, &new].map(|a| parameters.build(a, &Cpu::new()).unwrap());
+        let [mut m, rebuilt] = [&old, &new].map(|a| parameters.build(a, &Cpu::new()).unwrap());
         let told = |radius: f64| (scaling == Scaling::Inverse).then_some(radius);
-        let (before, after) = (m.radius(), fresh.radius());
+        let (before, after) = (m.radius(), rebuilt.radius());
         assert!((before - after).abs() > 0.01);
         m.prepare(&new).unwrap();
         assert_eq!(radii(&m), (before, told(after)), "{scaling:?}");

@@ -129,7 +129,7 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
     }
     let parameters = DampedDomains::default();
     let [mut step, mut soft] = [&p.matrix; 2].map(|a| parameters.build(a, &Cpu::new()).unwrap());
-    for (a, fresh) in [(&stiff, None), (&p.matrix, Some(&mut soft)), (&stiff, None)] {
+    for (a, rebuilt) in [(&stiff, None), (&p.matrix, Some(&mut soft)), (&stiff, None)] {
         let (before, radius) = (applied(&mut step, &r), step.radius());
         step.prepare(a).unwrap();
         assert_eq!((applied(&mut step, &r), step.radius()), (before.clone(), radius));
@@ -137,8 +137,8 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
         step.commit(&empty).unwrap();
         let after = applied(&mut step, &r);
         assert_ne!(after, before);
-        if let Some(fresh) = fresh {
-            assert_eq!((after, step.radius()), (applied(fresh, &r), fresh.radius()));
+        if let Some(rebuilt) = rebuilt {
+            assert_eq!((after, step.radius()), (applied(rebuilt, &r), rebuilt.radius()));
         }
     }
 }

@@ -148,7 +148,7 @@ fn levels_without_a_factor_are_built_again() {
         z
     };
     let mut m = parameters.build_coarse(&level(&sound), 0, &Cpu::new()).unwrap();
-    let mut fresh = parameters.build_coarse(&level(&indefinite), 0, &Cpu::new()).unwrap();
+    let mut rebuilt = parameters.build_coarse(&level(&indefinite), 0, &Cpu::new()).unwrap();
     m.update(&level(&indefinite)).unwrap();
-    assert_eq!(applied(&mut m), applied(&mut fresh));
+    assert_eq!(applied(&mut m), applied(&mut rebuilt));
 }

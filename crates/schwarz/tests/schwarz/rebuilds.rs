@@ -27,8 +27,8 @@ fn a_rebuild_keeps_the_positions() {
         Box::new(|system| Box::new(AdditiveSchwarz::overlapping().build(system, &on).unwrap())),
     ];
     for build in builds {
-        let fresh = |system: System<'_, f64>| applied(&mut build(system), &r);
-        let (expected, without) = (fresh(with(&touching)), fresh(System::from(&touching)));
+        let rebuilt = |system: System<'_, f64>| applied(&mut build(system), &r);
+        let (expected, without) = (rebuilt(with(&touching)), rebuilt(System::from(&touching)));
         assert_ne!(expected, without, "positions change nothing");
         let mut m = build(with(&p.matrix));
         assert_eq!(m.update(&touching).unwrap(), Reused::Nothing);

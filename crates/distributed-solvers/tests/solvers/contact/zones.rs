@@ -39,8 +39,8 @@ fn resolved(
         let before = contact.impacts(x.as_flattened(), &by).unwrap().len();
         let done = resolve_impacts(&comm, &mut contact, x.as_flattened(), masses, stop, &mut by).unwrap();
         // Anew, without what was known from the rounds.
-        let mut fresh = ClothContact::with(search(comm), &grid(N), &held, &x, THICKNESS, 40.0).unwrap();
-        assert_eq!(fresh.impacts(x.as_flattened(), &by).unwrap(), []);
+        let mut rebuilt = ClothContact::with(search(comm), &grid(N), &held, &x, THICKNESS, 40.0).unwrap();
+        assert_eq!(rebuilt.impacts(x.as_flattened(), &by).unwrap(), []);
         (by, done, before)
     })
 }

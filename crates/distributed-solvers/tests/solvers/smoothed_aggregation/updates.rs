@@ -53,10 +53,10 @@ fn an_update_follows_the_values() {
             assert_eq!(m.update(&own(&scaled, &on)).unwrap(), Reused::Structure);
             assert!(applied(&mut m, &on).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
             assert_eq!(m.update(&own(&second, &on)).unwrap(), Reused::Structure);
-            let mut fresh = parameters(300).build(&on, &own(&second, &on), None).unwrap();
+            let mut rebuilt = parameters(300).build(&on, &own(&second, &on), None).unwrap();
             let a = DistMatrix::new(&on, &on, &own(&second, &on), Spmv::Halo).unwrap();
             let b = on.part_of(&noise(3 * 33 * 33, 3)).unwrap();
-            let iterations = [&mut m, &mut fresh].map(|m| {
+            let iterations = [&mut m, &mut rebuilt].map(|m| {
                 let mut x = b.like().unwrap();
                 let report = Cg::new(Stop::relative(1e-8)).solve(&a, m, &b, &mut x).unwrap();
                 assert_eq!(report.outcome, Outcome::Converged, "{report}");
@@ -66,8 +66,8 @@ fn an_update_follows_the_values() {
             m.update(&own(&first, &on)).unwrap();
             assert_eq!(applied(&mut m, &on), before);
             assert_eq!(m.update(&own(&other, &on)).unwrap(), Reused::Nothing);
-            let mut fresh = parameters(300).build(&on, &own(&other, &on), None).unwrap();
-            assert_eq!(applied(&mut m, &on), applied(&mut fresh, &on));
+            let mut rebuilt = parameters(300).build(&on, &own(&other, &on), None).unwrap();
+            assert_eq!(applied(&mut m, &on), applied(&mut rebuilt, &on));
         });
     }
 }
