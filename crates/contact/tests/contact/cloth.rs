@@ -267,12 +267,12 @@ fn many_steps_keep_the_minimum_distance() {
         (3..6).for_each(|node| x[3 * node + 2] = start);
         for step in 0..1000 {
             let slide = if step % 3 == 0 { 1e-3 } else { 0.0 };
-            let by = |k: usize| match k {
+            let component = |k: usize| match k {
                 0..9 => 0.0,
                 _ if k % 3 == 2 => -0.1 + slide,
                 _ => slide,
             };
-            let d: Vec<f64> = (0..18).map(by).collect();
+            let d: Vec<f64> = (0..18).map(component).collect();
             x = moved(&x, contact.max_step(&x, &d).min(1.0), &d);
         }
         assert!(x[11] >= kept * (1.0 - 1e-5) && x[11] <= 0.0031, "{start}: {}", x[11]);

@@ -294,10 +294,10 @@ fn steps_end_before_the_corners_of_sampled_surfaces() {
         let length = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
         (solid.distance(x) - solid.distance(y)).abs() / length
     };
-    for (x, by) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
+    for (x, direction) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
         for size in [1e-3, 1.0] {
-            let found = slope(*x, [0, 1, 2].map(|k| x[k] + size * by[k]));
-            assert!(found < most + 1e-9, "{x:?} {by:?}: {found}");
+            let found = slope(*x, [0, 1, 2].map(|k| x[k] + size * direction[k]));
+            assert!(found < most + 1e-9, "{x:?} {direction:?}: {found}");
         }
     }
     let before = low.map(|x| x - 0.005);

@@ -250,14 +250,14 @@ impl<T: Real> Host<T> {
         a: &Bsr<T>,
         largest: Option<T>,
         mut coarse: Step<T>,
-        by: &dyn Method<T, B>,
+        method: &dyn Method<T, B>,
     ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let own = coarse.matrix.take();
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
-            None => by.product(a, &mut coarse, &mut galerkin, None)?,
+            None => method.product(a, &mut coarse, &mut galerkin, None)?,
         };
         give_diagonal(&mut matrix, &coarse.without_basis);
         let mut rigid_modes = RigidModes::new(a, &matrix);

@@ -316,7 +316,7 @@ impl<C: Communicator> RankStepper<C> {
         let begun = self.took(EXCHANGE, begun);
         let Fixed { nodes, masses, motion, positions, .. } = &self.fixed;
         let held = end.filter(|_| motion.moves()).map(|end| motion.held(positions, end));
-        let mut by: Vec<[f64; 3]> = (0..nodes.count() as u32)
+        let mut dx: Vec<[f64; 3]> = (0..nodes.count() as u32)
             .map(|node| match (nodes.slot(node), &held) {
                 (Some(_), _) => sub(nodes.at(node, &target), nodes.at(node, &self.x)),
                 (None, Some(held)) => sub(held[node as usize], nodes.at(node, &self.x)),
@@ -338,9 +338,9 @@ impl<C: Communicator> RankStepper<C> {
             let (n, out) = inside.displacement_to(to, -half);
             Some((n, dot(n, u) + out))
         };
-        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut by);
+        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut dx);
         let Resolved { nodes: zones, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
-        let d = self.fixed.nodes.gather(&by);
+        let d = self.fixed.nodes.gather(&dx);
         if let (Some(held), Some(end)) = (&held, end) {
             if left {
                 // What moves goes alone, and the others then go as far as contact allows.
