@@ -151,8 +151,8 @@ pub fn replace(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let path = path.as_ref();
-    let special = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
-    let result = if special {
+    let is_device = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
+    let result = if is_device {
         File::options().write(true).open(path).and_then(|file| compressed(path, file, fill))
     } else {
         // Resolves symbolic links, so that a link is kept.

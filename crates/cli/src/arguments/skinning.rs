@@ -10,7 +10,7 @@ use super::value::named;
 /// Options of skinning-space multigrid; `None` means the default of the library.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Skinning-space multigrid")]
-pub(crate) struct Sampled {
+pub(crate) struct ControlPoints {
     /// Number of control points (handles of the paper) of each level, from fine to coarse, as 1000,50 [default: one for
     /// 80 nodes, then one for 8 of these]
     #[arg(long, value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
@@ -23,7 +23,7 @@ pub(crate) struct Sampled {
     pub(crate) skinning_sampling: Option<Sampling>,
 }
 
-impl Sampled {
+impl ControlPoints {
     /// The parameters.
     pub(crate) fn parameters(&self) -> Multigrid<Skinning> {
         let mut parameters = match &self.skinning_control_points {
@@ -41,8 +41,8 @@ mod tests {
 
     #[test]
     fn options_change_the_defaults_of_the_library() {
-        assert_eq!(Sampled::default().parameters(), skinning());
-        let given = Sampled {
+        assert_eq!(ControlPoints::default().parameters(), skinning());
+        let given = ControlPoints {
             skinning_control_points: Some(vec![100, 10]),
             skinning_sampling: Some(Sampling::Stiffness),
         };
