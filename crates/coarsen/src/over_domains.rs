@@ -39,13 +39,13 @@ pub struct OverDomains {
 }
 
 impl<T: Real, B: SchwarzBackend> SmootherParameters<B, T> for OverDomains {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         if grid.depth >= self.levels {
-            return self.below.smoother(grid, on);
+            return self.below.smoother(grid, backend);
         }
         let Grid { a, positions, cancel, .. } = *grid;
         let system = System { positions, cancel, ..System::from(a) };
-        Ok(Box::new(self.domains.build_from(system, on)?))
+        Ok(Box::new(self.domains.build_from(system, backend)?))
     }
 }
 

@@ -42,14 +42,14 @@ impl<C, S> Multigrid<C, S> {
     ///     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
     ///     (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
     /// });
-    /// let on = Cpu::new();
+    /// let backend = Cpu::new();
     /// let smoother = Chebyshev { degree: 2, ratio: 4.0, ..Chebyshev::default() };
-    /// let smoother = smoother.matrix_free(&a, &[2.0; 255], &on)?;
+    /// let smoother = smoother.matrix_free(&a, &[2.0; 255], &backend)?;
     /// let line = |i: u32| [(i, i, 1.0), (i, i + 1, -0.5), (i + 1, i, -0.5)]; // PᵀAP, by hand
     /// let entries: Vec<_> = (0..127).flat_map(line).filter(|&(i, j, _)| i.max(j) < 127).collect();
     /// let coarse = coarsen_sparse::assembly::from_triplets(127, 127, &entries)?;
     /// let (p, _) = Geometric::interpolate([255, 1, 1], 1)?.ok_or("a grid that can be coarsened")?;
-    /// let mut m = Multigrid::geometric([127, 1, 1]).under(&a, smoother, &p, &coarse, &on)?;
+    /// let mut m = Multigrid::geometric([127, 1, 1]).under(&a, smoother, &p, &coarse, &backend)?;
     /// let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x)?.converged()?;
     /// assert!(report.iterations < 12);
@@ -65,7 +65,7 @@ impl<C, S> Multigrid<C, S> {
         smoother: M,
         prolongation: &Prolongation<T>,
         coarse: impl Into<System<'c, T>>,
-        on: &B,
+        backend: &B,
     ) -> Result<MatrixFree<'a, T, B, M>, SetupError>
     where
         T: Real + 'c,
@@ -85,14 +85,14 @@ impl<C, S> Multigrid<C, S> {
                 return Err(Error::Shape { what, expected, found }.into());
             }
         }
-        let transfer = on.transfer(prolongation, &TransposePlan::new(prolongation.pattern())?)?;
-        let coarse_b = on.vector(&vec![zero(); unknowns])?;
+        let transfer = backend.transfer(prolongation, &TransposePlan::new(prolongation.pattern())?)?;
+        let coarse_b = backend.vector(&vec![zero(); unknowns])?;
         Ok(MatrixFree {
             a,
             smoother,
             transfer,
-            below: self.build_from(system, on)?,
-            residual: on.vector(&vec![zero(); rows])?,
+            below: self.build_from(system, backend)?,
+            residual: backend.vector(&vec![zero(); rows])?,
             coarse_x: coarse_b.like()?,
             coarse_b,
         })

@@ -241,54 +241,54 @@ pub trait SmootherParameters<B: Backend = Cpu, T: Real = f64>: Clone + Send + 's
     ///
     /// # Errors
     /// [`SetupError`] with the row or node that the smoother cannot use.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
 }
 
 impl<B: Backend, T: Real, M: Smoother<B, T> + 'static, F> SmootherParameters<B, T> for F
 where
     F: Fn(&Grid<'_, T>, &B) -> Result<M, SetupError> + Clone + Send + 'static,
 {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
-        Ok(Box::new(self(grid, on)?))
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+        Ok(Box::new(self(grid, backend)?))
     }
 }
 
 impl<T: Real, B: Backend> SmootherParameters<B, T> for Smoothing {
     /// PᵀAP is symmetric if A is, so for Chebyshev, Jacobi and SPAI-0 only the finest level is checked for
     /// symmetry. Half storage is more sensitive, so every level is checked.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
-            Self::GaussSeidel(parameters) => Box::new(parameters.build(a, on)?),
+            Self::GaussSeidel(parameters) => Box::new(parameters.build(a, backend)?),
             Self::SymmetricGaussSeidel(parameters) => {
-                Box::new(Repeated::symmetric_sweep(parameters.build(a, on)?))
+                Box::new(Repeated::symmetric_sweep(parameters.build(a, backend)?))
             }
             Self::Chebyshev(mut parameters) => {
                 parameters.symmetric |= below;
-                Box::new(parameters.build(a, on)?)
+                Box::new(parameters.build(a, backend)?)
             }
             Self::DampedJacobi(mut parameters) => {
                 parameters.symmetric |= below;
-                Box::new(parameters.build(a, on)?)
+                Box::new(parameters.build(a, backend)?)
             }
             Self::Spai0(mut parameters) => {
                 parameters.symmetric |= below;
-                Box::new(parameters.build(a, on)?)
+                Box::new(parameters.build(a, backend)?)
             }
             Self::Fitted => {
                 let scalars = a.block() == (1, 1);
-                if !on.is_remote()
+                if !backend.is_remote()
                     && !scalars
-                    && let Some(half) = GaussSeidel::default().build_half(a, on)?
+                    && let Some(half) = GaussSeidel::default().build_half(a, backend)?
                 {
                     return Ok(Box::new(half));
                 }
-                if scalars && !on.is_remote() {
+                if scalars && !backend.is_remote() {
                     return Ok(Box::new(
-                        DampedJacobi { symmetric: below, ..Default::default() }.build(a, on)?,
+                        DampedJacobi { symmetric: below, ..Default::default() }.build(a, backend)?,
                     ));
                 }
-                Box::new(Chebyshev { symmetric: below, ..SECOND }.build(a, on)?)
+                Box::new(Chebyshev { symmetric: below, ..SECOND }.build(a, backend)?)
             }
         })
     }

@@ -35,14 +35,14 @@ pub struct PerLevel {
 }
 
 impl<T: Real, B: Backend> SmootherParameters<B, T> for PerLevel {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let Some(&(smoothing, steps)) = self.steps.get(grid.depth).or(self.steps.last()) else {
             return Err(out_of_range("PerLevel::steps (levels)"));
         };
         match steps {
             0 => Err(out_of_range("PerLevel::steps")),
-            1 => smoothing.smoother(grid, on),
-            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, on)?, steps, back: 0 })),
+            1 => smoothing.smoother(grid, backend),
+            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, backend)?, steps, back: 0 })),
         }
     }
 }

@@ -75,7 +75,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         a: &Bsr<T>,
         cover: &Cover,
         restricted: &Bsr<T>,
-        on: &Cpu<V, S>,
+        backend: &Cpu<V, S>,
     ) -> Result<Self, SetupError> {
         Ok(match inner {
             Inner::Inverses => {
@@ -89,7 +89,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     system,
                     Checked::default(),
                     &[],
-                    on,
+                    backend,
                 )?))
             }
             Inner::Sweeps { pairs } => {

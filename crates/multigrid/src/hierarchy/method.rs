@@ -90,7 +90,7 @@ pub(super) trait Method<T: Real, B: Backend>: Send {
 
     fn name(&self) -> &'static str;
 
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
 }
 
 fn own<X: 'static>(state: &State) -> &X {
@@ -138,7 +138,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Method<
         self.coarsening.name()
     }
 
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
-        self.smoothing.smoother(grid, on)
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+        self.smoothing.smoother(grid, backend)
     }
 }

@@ -58,7 +58,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     /// The parameters other than the coarsening and the smoothing, which are in `method`.
     parameters: Multigrid<(), ()>,
     method: Box<dyn Method<T, B>>,
-    on: B,
+    backend: B,
     pattern: Arc<Pattern>,
     /// The pattern without contact.
     elastic: Arc<Pattern>,
@@ -108,11 +108,11 @@ coarsen_backend::inherent_build!(Multigrid<C, S>);
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Setup<T, B> for Multigrid<C, S> {
     type Built = Hierarchy<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         let Self { cycle, levels, coarse_size, keep, coarsest, .. } = *self;
         let (coarsening, smoothing) = ((), ());
         let parameters = Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest };
-        Hierarchy::build(parameters, Box::new(self.clone()), system, on)
+        Hierarchy::build(parameters, Box::new(self.clone()), system, backend)
     }
 }
 
@@ -149,10 +149,10 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         parameters: Multigrid<(), ()>,
         method: Box<dyn Method<T, B>>,
         system: System<'_, T>,
-        on: &B,
+        backend: &B,
     ) -> Result<Self, SetupError> {
         system.check()?;
-        let mut built = Self::build_whole(parameters, method, (system, &*system.whole()?), on)?;
+        let mut built = Self::build_whole(parameters, method, (system, &*system.whole()?), backend)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
@@ -162,7 +162,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         parameters: Multigrid<(), ()>,
         method: Box<dyn Method<T, B>>,
         (system, finest): (System<'_, T>, &Bsr<T>),
-        on: &B,
+        backend: &B,
     ) -> Result<Self, SetupError> {
         parameters.validate()?;
         let mut levels: Vec<Level<T, B>> = Vec::new();
@@ -185,7 +185,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 ended = coarse.as_ref().and_then(|coarse| CoarseningEnd::slow(coarse.prolongation.shape()));
                 Ok(coarse.filter(|_| ended.is_none()))
             };
-            let level = Level::build((&parameters, &*method), grid, on, &mut seconds, coarsen);
+            let level = Level::build((&parameters, &*method), grid, backend, &mut seconds, coarsen);
             let Some(level) = level.map_err(|cause| cause.on_level(depth))? else { break };
             all += level.host.matrix.nnz();
             ended = CoarseningEnd::dense(all, finest.nnz());
@@ -198,16 +198,17 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         if levels.is_empty() {
             finest.check_finite()?; // otherwise the smoother checks it
         }
-        let (bottom, with_term) =
-            timed(&mut seconds.bottom, || solver((&parameters, &*method), &levels, (&system, finest), on))
-                .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, with_term) = timed(&mut seconds.bottom, || {
+            solver((&parameters, &*method), &levels, (&system, finest), backend)
+        })
+        .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, with_term) =
             (finest.pattern().clone(), finest.block().0, WithTerm::new(with_term));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
             parameters,
             method,
-            on: on.clone(),
+            backend: backend.clone(),
             pattern,
             elastic,
             block,
@@ -229,7 +230,7 @@ fn solver<T: Real, B: Backend>(
     (parameters, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
     levels: &[Level<T, B>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
-    on: &B,
+    backend: &B,
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
@@ -241,7 +242,7 @@ fn solver<T: Real, B: Backend>(
         false if levels.len() + 1 < parameters.levels => Limit::Stalled,
         false => Limit::Levels(parameters.levels),
     };
-    Ok((coarsest::build(parameters.coarsest, &grid, limit, on)?, with_term))
+    Ok((coarsest::build(parameters.coarsest, &grid, limit, backend)?, with_term))
 }
 
 impl<T: Real> Host<T> {
@@ -319,14 +320,14 @@ impl<T: Real, B: Backend> Level<T, B> {
     fn build(
         (parameters, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
         (grid, above): (Grid<'_, T>, Option<&Step<T>>),
-        on: &B,
+        backend: &B,
         seconds: &mut Seconds,
         coarsen: impl FnOnce(&Grid<'_, T>, Option<&State>, &mut Seconds) -> Result<Option<Step<T>>, SetupError>,
     ) -> Result<Option<Self>, SetupError> {
         let (a, mut with_term) = (grid.a, None);
         let smoother = timed(&mut seconds.smoothers, || {
             term::add(method, &grid, above, &mut with_term)?;
-            LevelSmoother::new(method, &Grid { a: with_term.as_ref().unwrap_or(a), ..grid }, on)
+            LevelSmoother::new(method, &Grid { a: with_term.as_ref().unwrap_or(a), ..grid }, backend)
         })?;
         SetupError::unless_cancelled(grid.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = smoother.facts();
@@ -340,7 +341,7 @@ impl<T: Real, B: Backend> Level<T, B> {
         timed(&mut seconds.products, || {
             let host = Host::new(a, largest, coarse, method)?;
             let (n, coarse) = host.coarse.prolongation.shape();
-            let zeros = |n: usize| on.vector(&vec![zero(); n]);
+            let zeros = |n: usize| backend.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;
             let coarse_whole = parameters.compares_finest_rhs().then(|| coarse_b.like()).transpose()?;
             let krylov = match parameters.cycle {
@@ -349,7 +350,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             };
             check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
             Ok(Some(Self {
-                transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
+                transfer: backend.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
                 residual: zeros(n)?,
                 coarse_x: coarse_b.like()?,
                 coarse_b,

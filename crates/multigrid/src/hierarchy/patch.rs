@@ -24,7 +24,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 
     /// Rebuilds all levels for another pattern on the same nodes, with the existing prolongations.
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
-        let Self { parameters, method, on, .. } = self;
+        let Self { parameters, method, backend, .. } = self;
         let method = &**method;
         let system = self.given.complete(system);
         let mut seconds = Seconds::default();
@@ -45,12 +45,12 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 }
                 Ok(Some(coarse))
             };
-            let level = Level::build((&*parameters, method), grid, on, &mut seconds, coarsen);
+            let level = Level::build((&*parameters, method), grid, backend, &mut seconds, coarsen);
             levels.extend(level.map_err(|cause| cause.on_level(depth))?);
         }
         SetupError::unless_cancelled(system.cancel)?;
         let (bottom, with_term) =
-            timed(&mut seconds.bottom, || solver((parameters, method), &levels, (&system, finest), on))
+            timed(&mut seconds.bottom, || solver((parameters, method), &levels, (&system, finest), backend))
                 .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
         (self.levels, self.bottom, self.with_term) = (levels, bottom, WithTerm::new(with_term));

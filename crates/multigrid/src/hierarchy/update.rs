@@ -99,7 +99,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             };
             let complete = self.given.complete(system);
             let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
-            let mut built = Self::build_whole(self.parameters, once, (complete, finest), &self.on)?;
+            let mut built = Self::build_whole(self.parameters, once, (complete, finest), &self.backend)?;
             built.given = mem::take(&mut self.given);
             built.given.set(&system, parts);
             *self = built;
@@ -115,7 +115,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(system.cancel)?;
             let here = |cause: SetupError| cause.on_level(l);
-            let method = (&*self.method, self.parameters.keep, &self.on);
+            let method = (&*self.method, self.parameters.keep, &self.backend);
             let (next, coarse) = level.prepare(method, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (Grid { cancel: system.cancel, ..next }, Some(coarse));
         }
@@ -131,7 +131,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         for level in &mut self.levels {
             level.with_term.commit();
             let with_term = level.with_term.now.as_ref().unwrap_or(a);
-            timed(&mut seconds.smoothers, || level.smoother.commit(with_term, &self.on))?;
+            timed(&mut seconds.smoothers, || level.smoother.commit(with_term, &self.backend))?;
             level.commit()?;
             a = &level.host.matrix;
         }
@@ -144,14 +144,14 @@ impl<T: Real, B: Backend> Level<T, B> {
     /// Computes the new level in the workspace. Returns the next coarser grid and the step to it.
     fn prepare<'a>(
         &'a mut self,
-        (method, keep, on): (&dyn Method<T, B>, Keep, &B),
+        (method, keep, backend): (&dyn Method<T, B>, Keep, &B),
         (fine, above): (&Grid<'_, T>, Option<&Step<T>>),
         seconds: &mut Seconds,
     ) -> Result<(Grid<'a, T>, &'a Step<T>), SetupError> {
         timed(&mut seconds.smoothers, || {
             term::add(method, fine, above, &mut self.with_term.next)?;
             let grid = Grid { a: self.with_term.next.as_ref().unwrap_or(fine.a), ..*fine };
-            self.smoother.prepare(method, &grid, on)
+            self.smoother.prepare(method, &grid, backend)
         })?;
         SetupError::unless_cancelled(fine.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();

@@ -33,7 +33,7 @@ const LARGEST_KERNEL: usize = 32;
 
 /// A factor or a pseudo-inverse of the coarsest matrix, and its copy on the backend.
 pub(super) struct Factored<T, B: Backend> {
-    on: B,
+    backend: B,
     solver: Solver,
     limit: Limit,
     /// The kind of this solver as a preconditioner.
@@ -202,16 +202,18 @@ impl Limit {
 }
 
 impl<T: Real, B: Backend> Factored<T, B> {
-    pub(super) fn build(grid: &Grid<'_, T>, limit: Limit, on: &B) -> Result<Self, SetupError> {
+    pub(super) fn build(grid: &Grid<'_, T>, limit: Limit, backend: &B) -> Result<Self, SetupError> {
         let a = grid.a;
         let zeros = vec![zero(); a.shape().0];
         let mut solver = Solver::build(grid, limit)?;
         let there = match a.shape().0 {
-            n if on.is_remote() && (1..=DENSE_THERE).contains(&n) => Some(on.blocks(&solver.inverse(n)?)?),
+            n if backend.is_remote() && (1..=DENSE_THERE).contains(&n) => {
+                Some(backend.blocks(&solver.inverse(n)?)?)
+            }
             _ => None,
         };
         Ok(Self {
-            on: on.clone(),
+            backend: backend.clone(),
             kind: solver.kind(),
             solver,
             limit,
@@ -230,9 +232,9 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(inverse) = &self.there {
             return B::apply_blocks(inverse, one(), b, zero(), x);
         }
-        let read = self.on.read(b, &mut self.host_b);
+        let read = self.backend.read(b, &mut self.host_b);
         self.solver.apply(&mut self.host_b, &mut self.host_x);
-        if read.and_then(|()| self.on.write(&self.host_x, x)).is_err() {
+        if read.and_then(|()| self.backend.write(&self.host_x, x)).is_err() {
             x.fill(B::Real::nan());
         }
     }

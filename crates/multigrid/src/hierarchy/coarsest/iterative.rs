@@ -35,14 +35,14 @@ pub(super) struct Iterative<T: Real, B: Backend> {
 const METHOD: &str = "conjugate gradients on the coarsest level";
 
 impl<T: Real, B: Backend> Iterative<T, B> {
-    pub(super) fn build(parameters: JacobiCg, a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
+    pub(super) fn build(parameters: JacobiCg, a: &Bsr<T>, backend: &B) -> Result<Self, SetupError> {
         let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
         inverses.check_positive(a, METHOD)?;
-        let r = on.vector(&vec![zero(); a.shape().0])?;
+        let r = backend.vector(&vec![zero(); a.shape().0])?;
         Ok(Self {
             parameters,
-            a: on.matrix(a)?,
-            d: on.blocks(&inverses)?,
+            a: backend.matrix(a)?,
+            d: backend.blocks(&inverses)?,
             inverses,
             z: r.like()?,
             p: r.like()?,

@@ -63,10 +63,10 @@ pub(super) fn build<T: Real, B: Backend>(
     parameters: Coarsest,
     grid: &Grid<'_, T>,
     limit: Limit,
-    on: &B,
+    backend: &B,
 ) -> Result<Box<dyn CoarsestSolve<T, B>>, SetupError> {
     Ok(match parameters {
-        Coarsest::Factor => Box::new(Factored::build(grid, limit, on)?),
-        Coarsest::Iterative(parameters) => Box::new(Iterative::build(parameters, grid.a, on)?),
+        Coarsest::Factor => Box::new(Factored::build(grid, limit, backend)?),
+        Coarsest::Iterative(parameters) => Box::new(Iterative::build(parameters, grid.a, backend)?),
     })
 }
