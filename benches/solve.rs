@@ -97,7 +97,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     settings: &Settings,
     threads: usize,
     unit: f64,
-    on: &B,
+    backend: &B,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
     let system =
@@ -130,7 +130,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             (table, bytes) = (m.get().to_string(), m.get().bytes());
             iterations = solve_with(a, &mut m)?;
         } else {
-            let mut m = parameters.build_from(system, on)?;
+            let mut m = parameters.build_from(system, backend)?;
             iterations = solve_with(a, &mut m)?;
             (table, bytes) = (m.to_string(), m.bytes());
             m.update_from(system)?; // not timed: the first update allocates

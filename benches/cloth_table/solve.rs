@@ -132,13 +132,13 @@ pub(crate) fn time(method: &str, problem: &Problem, solver: &mut Option<Solver>)
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Preconditioner<Vec<f64>>>, SetupError> {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     Ok(match method {
         "sa-f32" => Box::new(smoothed_aggregation().build_f32(system)?),
-        "sa" => Box::new(smoothed_aggregation().build_from(system, &on)?),
-        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
-        "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-        "skinning" => Box::new(skinning().build_from(system, &on)?),
-        _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
+        "sa" => Box::new(smoothed_aggregation().build_from(system, &backend)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &backend)?),
+        "mas" => Box::new(Schwarz::multilevel().build_from(system, &backend)?),
+        "skinning" => Box::new(skinning().build_from(system, &backend)?),
+        _ => Box::new(BlockJacobi::default().build_from(system, &backend)?),
     })
 }

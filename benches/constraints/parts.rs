@@ -85,15 +85,15 @@ fn levels<T: Real, B: Backend>(m: &Hierarchy<T, B>) -> usize {
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     Ok(match method {
         "tamstorf" => {
-            let m = tamstorf().build(system, &on)?;
+            let m = tamstorf().build(system, &backend)?;
             let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
         "sa" => {
-            let m = smoothed_aggregation().build(system, &on)?;
+            let m = smoothed_aggregation().build(system, &backend)?;
             let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
@@ -103,12 +103,12 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
             (Box::new(m), bytes)
         }
         "mas" => {
-            let m = Schwarz::multilevel().build(system, &on)?;
+            let m = Schwarz::multilevel().build(system, &backend)?;
             let bytes = [m.bytes(), 0];
             (Box::new(m), bytes)
         }
         _ => (
-            Box::new(BlockJacobi::default().build_from(system, &on)?),
+            Box::new(BlockJacobi::default().build_from(system, &backend)?),
             [9 * 8 * system.matrix.pattern().rows(), 0],
         ),
     })

@@ -56,9 +56,9 @@ fn row<R: Setup<f64, Cpu<f64, f32>> + Sync>(
 ) -> Outcome<()> {
     let b = p.right_hand_side(1);
     parallel::threads(2, || -> Outcome<()> {
-        let on = Cpu::mixed();
-        let mut m = parameters.build_from(p.system(), &on)?;
-        let build = fastest(3, || drop(parameters.build_from(p.system(), &on)));
+        let backend = Cpu::mixed();
+        let mut m = parameters.build_from(p.system(), &backend)?;
+        let build = fastest(3, || drop(parameters.build_from(p.system(), &backend)));
         let update = fastest(3, || drop(coarsen_backend::Update::update_from(&mut m, p.system())));
         let (mut z, stop) = (vec![0.0; b.len()], Stop::relative(1e-5));
         let apply = 1e3 * median(11, || m.apply(&b, &mut z));

@@ -209,9 +209,9 @@ fn newton<P: Potential + 'static>(
     let mut x = body.start();
     body.f.curvature = Curvature::Projected;
     let rest: Vec<f64> = body.mesh.positions.as_flattened().to_vec();
-    let on = Cpu::mixed();
+    let backend = Cpu::mixed();
     let m = CachedPreconditioner::build(&mut body.f, &rest, move |system| {
-        Ok(Box::new(skinning().build_from(system, &on)?))
+        Ok(Box::new(skinning().build_from(system, &backend)?))
     })?;
     let mut f = HostObjective::new(body.f, m).projecting_on_demand();
     let mut points = Vec::new();

@@ -125,9 +125,9 @@ fn hessians_with_contact(threads: usize) {
     let mut set = Contacts::new(n, 3).unwrap();
     let stencils: Vec<_> = (100..n as u32 / 3).map(|i| Stencil::point_point(i, n as u32 - i)).collect();
     set.assemble(&stencils, &vec![1.0; 9 * stencils.len()]).unwrap();
-    let (x, on) = (vec![0.0; 3 * n], Cpu::new());
+    let (x, backend) = (vec![0.0; 3 * n], Cpu::new());
     let touching = Touching(OwnedSystem { contact: Some(set), ..OwnedSystem::from(sheet.matrix) });
-    let mut f = BackendObjective::bare(touching, &x, &on);
+    let mut f = BackendObjective::bare(touching, &x, &backend);
     let mut linearize = || assert!(f.linearize(&x).is_ok());
     linearize();
     linearize();

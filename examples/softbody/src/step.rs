@@ -80,7 +80,7 @@ impl Stepper {
         world: World,
         state: &State,
         method: &Method,
-        on: &B,
+        backend: &B,
     ) -> Result<Self, Failure> {
         let World { positions, masses, timed_attachments: attachments, forces, inside, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
@@ -92,8 +92,8 @@ impl Stepper {
         let start = Instant::now();
         let solver = choose(method.solver, &mut f, &state.x)?;
         let choice = start.elapsed();
-        let build = solver.builder(&method.levels, Arc::from(positions), on, &clock);
-        let rule = rule(&mut f, method, build, stale.clone(), &state.x, on)?;
+        let build = solver.builder(&method.levels, Arc::from(positions), backend, &clock);
+        let rule = rule(&mut f, method, build, stale.clone(), &state.x, backend)?;
         let mut steps = ContactStepper::new(f, &masses, method.tolerance, rule, |forces| {
             forces.parts_mut().iter_mut().find_map(|part| part.surface())
         })?;
@@ -174,18 +174,18 @@ fn rule<B: SchwarzBackend<Real = f64>>(
     build: Build<B::Vector>,
     stale: Rc<Cell<bool>>,
     x: &[f64],
-    on: &B,
+    backend: &B,
 ) -> Result<Rule, Failure> {
     let inner = |relative| Stop { max_iterations: method.inner, ..Stop::relative(relative) };
     Ok(match method.integrator {
-        Integrator::Pd => Box::new(Projective::new(on, f, x, build, inner(GLOBAL), stale)?),
+        Integrator::Pd => Box::new(Projective::new(backend, f, x, build, inner(GLOBAL), stale)?),
         Integrator::Newton => {
             let inverse = CachedPreconditioner::build(f, x, build)?;
             let newton = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
-            Box::new(BackendNewton::new(newton, inverse, on, x.len())?.projecting_on_demand())
+            Box::new(BackendNewton::new(newton, inverse, backend, x.len())?.projecting_on_demand())
         }
         other => {
-            let inverse = CachedPreconditioner::build(f, x, copied(build, on))?;
+            let inverse = CachedPreconditioner::build(f, x, copied(build, backend))?;
             match other {
                 Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse), |d| &mut d.initial)),
                 Integrator::Ncg => {

@@ -22,13 +22,13 @@ fn a_step_is_its_formula() {
         [1.0, -1.0, -1.0, 1.0].iter().flat_map(|s| spring.iter().map(move |v| s * v)).collect();
     contact.replace(&places, &values).unwrap();
     let sum = Sum { elastic: &p.matrix, contact: &contact };
-    let (whole, on) = (sum.merge().unwrap(), Cpu::new());
+    let (whole, backend) = (sum.merge().unwrap(), Cpu::new());
     let schwarz = Schwarz { coarse: Coarse::Domains, ..exact() };
     let parameters = DampedDomains { schwarz, factor: 1.3, ..DampedDomains::default() };
     let system = System { positions: Some(&p.positions), ..System::from(&sum) };
-    let mut step = parameters.build(system, &on).unwrap();
+    let mut step = parameters.build(system, &backend).unwrap();
     let merged = System { positions: Some(&p.positions), ..System::from(&whole) };
-    let mut domains = Schwarz { levels: 1, ..schwarz }.build(merged, &on).unwrap();
+    let mut domains = Schwarz { levels: 1, ..schwarz }.build(merged, &backend).unwrap();
     let omega = 1.3 / step.radius();
     assert!(step.radius() > 1.0, "domains that meet: {}", step.radius());
     let (b, x) = (noise(675, 3), noise(675, 4));
@@ -147,8 +147,8 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
 #[test]
 fn a_refused_update_leaves_the_step_as_it_was() {
     let p = problem("cloth:15");
-    let on = Cpu::mixed();
-    let mut step = DampedDomains::default().build(p.system(), &on).unwrap();
+    let backend = Cpu::mixed();
+    let mut step = DampedDomains::default().build(p.system(), &backend).unwrap();
     let (r, mut before, mut after) = (noise(675, 3), vec![0.0; 675], vec![0.0; 675]);
     step.apply(&r, &mut before);
     let mut large = p.matrix.clone();
