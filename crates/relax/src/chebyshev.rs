@@ -45,7 +45,7 @@ pub enum Scaling {
 /// \[α, β\]. An application needs m products with M and m − 1 products with A. β is the bound of ρ(M A) that
 /// [`Spectrum`] computes. The error polynomial is between −1 and 1 up to α + β, and Lanczos continues until the
 /// spectrum is certain to be below. So for symmetric positive definite A, the preconditioner is symmetric
-/// positive definite, but for the share of start vectors and the round-off that
+/// positive definite, except for the share of start vectors and the round-off that
 /// [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports it. *Use* if inner
 /// products and triangular solves are expensive: on devices and many cores. A `ratio` of 30 suits a preconditioner for
 /// `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a

@@ -81,7 +81,7 @@ impl Chebyshev {
     /// Returns the polynomial for an operator without a matrix, from its products and its diagonal.
     ///
     /// A must be symmetric positive definite, which is not checked. The spectral radius of D⁻¹A is estimated
-    /// by Lanczos from products with A, until it is certain that the polynomial is positive, but for the share of start
+    /// by Lanczos from products with A, until it is certain that the polynomial is positive, except for the share of start
     /// vectors that [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports an
     /// indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored elsewhere. *Not* if a
     /// matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks, and reads A and vectors in one

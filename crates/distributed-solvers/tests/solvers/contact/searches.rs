@@ -35,7 +35,7 @@ fn surfaces() -> Vec<(Topology, Vec<[f64; 3]>, f64)> {
     ]
 }
 
-/// The lists of the shares are together that of one host; tests of ranks are equal but for one in each of 16 pieces.
+/// The lists of the shares are together that of one host; tests of ranks are equal except for one in each of 16 pieces.
 #[test]
 fn pairs_are_those_of_one_host() {
     for (case, (parts, x, reach)) in surfaces().iter().enumerate() {
