@@ -24,7 +24,7 @@ use super::choice::{BackendChoice, Unavailable};
 /// let (a, b) = (backend.matrix(&a)?, backend.vector(&[2.0, 4.0])?);
 /// let mut x = b.like()?;
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
-/// println!("{report} on {on}");
+/// println!("{report} on {backend}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
