@@ -7,11 +7,11 @@ use plotters::prelude::*;
 /// The name of a line, and its points: seconds and relative error.
 pub(crate) type Line = (String, Vec<(f64, f64)>);
 
-/// Draws lines in these colours, 0xRRGGBB, to a file of this workspace: from 0 to `last` seconds, and from `floor` to 1.
+/// Draws lines in these colours, 0xRRGGBB, to a file of this workspace: from 0 to `last` seconds, and from `lowest` to 1.
 pub(crate) fn write(
     file: &str,
     [title, x, y]: [&str; 3],
-    [last, floor]: [f64; 2],
+    [last, lowest]: [f64; 2],
     lines: &[Line],
     colours: &[u32],
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -23,7 +23,7 @@ pub(crate) fn write(
         .margin(14)
         .x_label_area_size(44)
         .y_label_area_size(64)
-        .build_cartesian_2d(0.0..last, (floor..1.0).log_scale())?;
+        .build_cartesian_2d(0.0..last, (lowest..1.0).log_scale())?;
     chart
         .configure_mesh()
         .x_desc(x)
@@ -33,7 +33,7 @@ pub(crate) fn write(
         .draw()?;
     for ((name, points), colour) in lines.iter().zip(colours) {
         let colour = RGBColor((colour >> 16) as u8, (colour >> 8) as u8, *colour as u8);
-        let inside = points.iter().filter(|p| p.0 <= last).map(|&(s, e)| (s, e.clamp(floor, 1.0)));
+        let inside = points.iter().filter(|p| p.0 <= last).map(|&(s, e)| (s, e.clamp(lowest, 1.0)));
         chart
             .draw_series(LineSeries::new(inside, colour.stroke_width(2)))?
             .label(name)

@@ -58,10 +58,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "elasticity3d:31",
     ] {
         let a = Problem::parse(name, &Options::default())?.matrix;
-        let on = Cpu::mixed();
-        let mut block_jacobi = BlockJacobi::default().build(&a, &on)?;
-        let mut gauss_seidel = GaussSeidel::default().build(&a, &on)?;
-        let mut ic0 = Ic0::default().build(&a, &on)?;
+        let backend = Cpu::mixed();
+        let mut block_jacobi = BlockJacobi::default().build(&a, &backend)?;
+        let mut gauss_seidel = GaussSeidel::default().build(&a, &backend)?;
+        let mut ic0 = Ic0::default().build(&a, &backend)?;
         let stop = Stop::relative(1e-8);
         let mut cg = Cg::new(stop);
         row(name, &a, cores, ("cg", &mut cg), ("block-jacobi", &mut block_jacobi))?;

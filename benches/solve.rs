@@ -1,7 +1,7 @@
 //! How long does it take to solve a problem of the gallery, including setup?
 //!
 //! ```text
-//! cargo bench -p coarsen-benches --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, the recorded recipe for each
+//! cargo bench -p coarsen-benches --bench solve -- cloth:317@0.01 poisson3d:100           # these problems, with the recorded parameters
 //! cargo bench -p coarsen-benches --bench solve -- cloth:201 --smoother gs --modes constants --levels
 //! ```
 //!
@@ -97,13 +97,13 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     settings: &Settings,
     threads: usize,
     unit: f64,
-    on: &B,
+    backend: &B,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
     let system =
         System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
-    let mut recipe = smoothed_aggregation();
-    settings.change.iter().for_each(|change| change(&mut recipe));
+    let mut parameters = smoothed_aggregation();
+    settings.change.iter().for_each(|change| change(&mut parameters));
     let (mut setup, mut solve, mut update) = (vec![], vec![], vec![]);
     let (mut iterations, mut table, mut bytes) = (0, String::new(), 0);
     for _ in 0..settings.runs {
@@ -121,16 +121,16 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             let single = a.to::<f32>(); // for the hierarchy and the products
             let System { positions, near_kernel, .. } = system;
             let rounded = System { positions, near_kernel, ..System::from(&single) };
-            let m = recipe.build_from(rounded, &Cpu::single())?;
+            let m = parameters.build_from(rounded, &Cpu::single())?;
             (table, bytes) = (m.to_string(), m.bytes() + size_of_val(single.values()));
             let mut m = F32Preconditioner::new(m, b.len())?;
             iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &single)?, &mut m)?;
         } else if settings.single {
-            let mut m = recipe.build_f32(system)?;
+            let mut m = parameters.build_f32(system)?;
             (table, bytes) = (m.get().to_string(), m.get().bytes());
             iterations = solve_with(a, &mut m)?;
         } else {
-            let mut m = recipe.build_from(system, on)?;
+            let mut m = parameters.build_from(system, backend)?;
             iterations = solve_with(a, &mut m)?;
             (table, bytes) = (m.to_string(), m.bytes());
             m.update_from(system)?; // not timed: the first update allocates

@@ -159,8 +159,8 @@ impl Run<'_> {
     }
 
     /// Measures all kernels for vectors in `V` and a matrix stored in `S`.
-    fn precision<V: Real, S: Real>(&mut self, on: Cpu<V, S>, precision: &'static str, host: &Bsr<f64>) {
-        let a = on.matrix(host).expect("values fit");
+    fn precision<V: Real, S: Real>(&mut self, backend: Cpu<V, S>, precision: &'static str, host: &Bsr<f64>) {
+        let a = backend.matrix(host).expect("values fit");
         let (m, n) = host.shape();
         let matrix = host.to::<S>().bytes();
         let (x, mut y) = (vec![V::one(); n], vec![V::zero(); m]);
@@ -180,7 +180,7 @@ impl Run<'_> {
             black_box(a.apply_dot(black_box(&x), &mut y));
         });
         let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
-        let d = on.blocks(&inverses).expect("values fit");
+        let d = backend.blocks(&inverses).expect("values fit");
         let blocks = inverses.values().len() * size_of::<S>();
         row("D r", blocks + word * 2 * n, &mut || {
             Cpu::<V, S>::apply_blocks(&d, V::one(), black_box(&x), V::zero(), &mut y)
@@ -189,11 +189,11 @@ impl Run<'_> {
         row("Jacobi", matrix + blocks + word * 4 * n, &mut || {
             a.relax_into(&d, omega, V::zero(), &b, black_box(&x), &mut step, &mut y);
         });
-        let order = on.relaxation_order(host.pattern());
+        let order = backend.relaxation_order(host.pattern());
         row("Gauss-Seidel", matrix + blocks + word * 3 * n, &mut || {
             a.relax(&order, SweepDirection::Forward, &d, V::one(), &b, &mut y);
         });
-        let mut ic0 = Ic0::default().build(host, &on).expect("gallery matrices are definite");
+        let mut ic0 = Ic0::default().build(host, &backend).expect("gallery matrices are definite");
         row("IC(0)", matrix + blocks + word * 4 * n, &mut || ic0.apply(black_box(&b), &mut y));
     }
 }

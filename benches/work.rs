@@ -100,12 +100,12 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
             costs.iteration(Method::Cg, precond, complexity),
         );
     };
-    let on = Cpu::mixed();
-    if let (seconds, Ok(mut m)) = fastest(|| BlockJacobi::default().build(system, &on)) {
+    let backend = Cpu::mixed();
+    if let (seconds, Ok(mut m)) = fastest(|| BlockJacobi::default().build(system, &backend)) {
         line("block-jacobi", seconds, costs.setup(Precond::BlockJacobi));
         iterations(Precond::BlockJacobi, 1.0, &mut m);
     }
-    if let (seconds, Ok(mut m)) = fastest(|| Ic0::default().build(system, &on)) {
+    if let (seconds, Ok(mut m)) = fastest(|| Ic0::default().build(system, &backend)) {
         line("ic0", seconds, costs.setup(Precond::Ic0));
         iterations(Precond::Ic0, 1.0, &mut m);
     }

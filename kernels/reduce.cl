@@ -88,8 +88,8 @@ void coarsen_cg_update(const ulong n, __global const REAL *restrict slots, const
         PUT(GET(x, i) + factor * GET(p, i), x, i);
         const ENTRIES t = GET(r, i) - factor * GET(q, i);
         PUT(t, r, i);
-        const PACK wide = JOIN(convert_, PACK)(t);
-        squares += wide * wide;
+        const PACK as_sum = JOIN(convert_, PACK)(t);
+        squares += as_sum * as_sum;
     }
     SUM rr = coarsen_across(squares);
     REST(i, first, last) {

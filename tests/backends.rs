@@ -33,7 +33,7 @@ fn every_backend_gives_the_same_solution() {
 
 /// Multilevel domains are set up, applied and updated on the selected backend.
 #[test]
-fn domains_follow_the_choice() {
+fn domains_use_the_selected_backend() {
     let p = problem("cloth:24");
     let r = noise(p.matrix.shape().0, 3);
     let mut doubled = p.matrix.clone();

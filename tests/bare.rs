@@ -74,7 +74,7 @@ fn multigrid_and_schwarz_solve() -> Result<(), AnyError> {
     solves("Ruge-Stueben", a, &ruge_stueben(), 20)
 }
 
-/// A free body: the coarsest matrix is singular, and its constants are deflated.
+/// An unconstrained body: the coarsest matrix is singular, and its constants are deflated.
 #[test]
 fn singular_systems_have_a_hierarchy() -> Result<(), AnyError> {
     let mut a = poisson3d(9, 1);

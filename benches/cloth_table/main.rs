@@ -19,7 +19,7 @@
 //! `cargo run --release -p cloth` animates each scene with the solver that its `auto` chooses, and writes eight linear
 //! systems spread over the animation. All methods solve these, to 1e-5 in two norms: that of the preconditioner,
 //! √(rᵀM⁻¹r), as in the paper (§11), and the true residual ‖r‖₂. Setup is included, and nothing is reused from system to
-//! system. `auto` solves the systems as a sequence to ‖r‖ alone, with the trials that it makes. Rows are appended to
+//! system. `auto` solves the systems as a sequence to ‖r‖ alone, with the attempts that it makes. Rows are appended to
 //! the results, and rows that are there are not measured again; an animation continues from its last frame. The table gives
 //! means over the systems; a solve that does not converge is named in it, and the row has no speed-up. WHAT `table` prints
 //! the table and draws `book/src/methods/cloth_table.svg` without measuring. WHAT `walk` animates a skirt on a body that

@@ -81,8 +81,8 @@ pub(crate) fn time(method: &str, problem: &Problem, solver: &mut Option<Solver>)
     let (a, b) = (&problem.matrix, &problem.rhs);
     let (unknowns, mut x) = (b.len(), vec![0.0; b.len()]);
     if method == "cholesky" {
-        let recipe = Direct { method: Method::Cholesky, ..Direct::default() };
-        let (mut factor, setup) = match fastest(|| Ok(recipe.factor(a)?)) {
+        let parameters = Direct { method: Method::Cholesky, ..Direct::default() };
+        let (mut factor, setup) = match fastest(|| Ok(parameters.factor(a)?)) {
             Ok(measured) => measured,
             Err(failure) => return Ok(Times::refused(method, unknowns, &*failure)),
         };
@@ -132,13 +132,13 @@ pub(crate) fn time(method: &str, problem: &Problem, solver: &mut Option<Solver>)
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Preconditioner<Vec<f64>>>, SetupError> {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     Ok(match method {
         "sa-f32" => Box::new(smoothed_aggregation().build_f32(system)?),
-        "sa" => Box::new(smoothed_aggregation().build_from(system, &on)?),
-        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
-        "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-        "skinning" => Box::new(skinning().build_from(system, &on)?),
-        _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
+        "sa" => Box::new(smoothed_aggregation().build_from(system, &backend)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &backend)?),
+        "mas" => Box::new(Schwarz::multilevel().build_from(system, &backend)?),
+        "skinning" => Box::new(skinning().build_from(system, &backend)?),
+        _ => Box::new(BlockJacobi::default().build_from(system, &backend)?),
     })
 }

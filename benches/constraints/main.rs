@@ -54,12 +54,12 @@ fn main() -> Outcome<()> {
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<f64>, f64>>> {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     Ok(match method {
-        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
-        "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-        "mas-sa" => Box::new(OverDomains::multiplicative().build_from(system, &on)?),
-        _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &backend)?),
+        "mas" => Box::new(Schwarz::multilevel().build_from(system, &backend)?),
+        "mas-sa" => Box::new(OverDomains::multiplicative().build_from(system, &backend)?),
+        _ => Box::new(BlockJacobi::default().build_from(system, &backend)?),
     })
 }
 

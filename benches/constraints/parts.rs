@@ -4,7 +4,7 @@
 //! The rate is the tolerance to the power of one over the iterations: a bound on the geometric mean of the factors by which
 //! an iteration shrinks √(rᵀM⁻¹r), which the paper gives (§11.1), since the last one may shrink it below the tolerance. The
 //! memory is that of the hierarchy or the domains, in units of that of A: all of it, with the lists by which an update
-//! follows A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has. `sa-f32` is
+//! reads the values of A, and as a count by hand the prolongations and coarse matrices alone, which are what the paper has. `sa-f32` is
 //! the hierarchy that `auto` and the command take.
 //! `sizes=51,101` takes sheets with other numbers of vertices along a side.
 
@@ -85,15 +85,15 @@ fn levels<T: Real, B: Backend>(m: &Hierarchy<T, B>) -> usize {
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     Ok(match method {
         "tamstorf" => {
-            let m = tamstorf().build(system, &on)?;
+            let m = tamstorf().build(system, &backend)?;
             let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
         "sa" => {
-            let m = smoothed_aggregation().build(system, &on)?;
+            let m = smoothed_aggregation().build(system, &backend)?;
             let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
@@ -103,12 +103,12 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
             (Box::new(m), bytes)
         }
         "mas" => {
-            let m = Schwarz::multilevel().build(system, &on)?;
+            let m = Schwarz::multilevel().build(system, &backend)?;
             let bytes = [m.bytes(), 0];
             (Box::new(m), bytes)
         }
         _ => (
-            Box::new(BlockJacobi::default().build_from(system, &on)?),
+            Box::new(BlockJacobi::default().build_from(system, &backend)?),
             [9 * 8 * system.matrix.pattern().rows(), 0],
         ),
     })

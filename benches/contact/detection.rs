@@ -86,7 +86,7 @@ pub(crate) fn detection(words: &[String]) -> Outcome<()> {
                 .iter()
                 .flat_map(|p| [0.0, if p[1] > 0.4 * thickness { -2.0 } else { 2.0 } * thickness, 0.0])
                 .collect();
-            // The pairs along one way serve for ways that are near, and for the way back.
+            // The pairs along one displacement serve for displacements that are near, and for the way back.
             let less: Vec<f64> =
                 (0..down.len()).map(|k| if k == 2 { -4.0 * thickness } else { down[k] }).collect();
             let mut faults = 0;

@@ -49,13 +49,13 @@ fn main() -> Outcome<()> {
 }
 
 fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     Ok(match method {
-        "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
-        "ic0" => Box::new(Ic0::default().build_from(system, &on)?),
-        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
-        "mas-sa" => Box::new(OverDomains::multiplicative().build_from(system, &on)?),
-        _ => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+        "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &backend)?),
+        "ic0" => Box::new(Ic0::default().build_from(system, &backend)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &backend)?),
+        "mas-sa" => Box::new(OverDomains::multiplicative().build_from(system, &backend)?),
+        _ => Box::new(Schwarz::multilevel().build_from(system, &backend)?),
     })
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
     };
     let spec = words.get(1).map_or("cloth-contact:300", String::as_str);
     println!("sequence: {spec}, {STEPS} steps to {TOLERANCE:.0e}, two threads");
-    println!("method    follows     setup s   solve s     total  iterations  build  update  patch  keep");
+    println!("method    policy      setup s   solve s     total  iterations  build  update  patch  keep");
     for method in methods {
         let mut totals = Vec::new();
         for policy in [false, true] {
@@ -66,8 +66,8 @@ fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let b = s.right_hand_side(1);
     let mut sums = Sums { iterations: 0, setup: 0.0, solve: 0.0, log: RebuildPolicy::default() };
     let mut cg = Cg::new(Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) });
-    let recipe = method.to_owned();
-    let mut step = Step::new(s.system(), move |system| build(&recipe, system))?;
+    let parameters = method.to_owned();
+    let mut step = Step::new(s.system(), move |system| build(&parameters, system))?;
     loop {
         let begun = Instant::now();
         let _ = step.update_as(|decided| if policy { decided } else { Action::Build })?;

@@ -1,4 +1,4 @@
-//! A body, its Hessian, and descent directions whose preconditioners follow it.
+//! A body, its Hessian, and descent directions with cached preconditioners.
 
 use coarsen::descent::{Built, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
@@ -17,17 +17,17 @@ const INNER: f64 = 1e-2;
 /// A preconditioner of the Hessian at x, by name. All are stored in `f32` except `tamstorf-contrast`: contrasts in
 /// stiffness require full precision and small blocks of P.
 pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> CachedPreconditioner {
-    let (on, name) = (Cpu::mixed(), name.to_owned());
+    let (backend, name) = (Cpu::mixed(), name.to_owned());
     let built = CachedPreconditioner::build(body, x, move |system| {
         let built: Built = match name.as_str() {
-            "jacobi" => Box::new(Jacobi::default().build_from(system, &on)?),
-            "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
-            "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-            "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
+            "jacobi" => Box::new(Jacobi::default().build_from(system, &backend)?),
+            "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &backend)?),
+            "mas" => Box::new(Schwarz::multilevel().build_from(system, &backend)?),
+            "tamstorf" => Box::new(tamstorf().build_from(system, &backend)?),
             "tamstorf-contrast" => {
                 let coarsening = SmoothedAggregation { prune: 1e-3, ..Default::default() };
-                let recipe = Multigrid { coarsening, ..tamstorf() };
-                Box::new(recipe.build_from(system, &Cpu::new())?)
+                let parameters = Multigrid { coarsening, ..tamstorf() };
+                Box::new(parameters.build_from(system, &Cpu::new())?)
             }
             other => unreachable!("no preconditioner {other}"),
         };

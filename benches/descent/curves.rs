@@ -58,7 +58,7 @@ pub(crate) fn run(names: &[&str]) {
                 let (mut f, mut direction, search) = method(name, precond, body, &x);
                 let mut points = Vec::new();
                 let mut first = f64::NAN;
-                let mut look = |it: &Iterate<'_, Vec<f64>>| {
+                let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
                     if it.number == 0 {
                         first = it.value;
                     }
@@ -74,7 +74,7 @@ pub(crate) fn run(names: &[&str]) {
                 let mut descent = Descent::new(search, Stop::relative(0.0));
                 descent.refresh = Refresh::Every(8);
                 let report =
-                    descent.minimize_with(&mut f, &mut direction, &mut x, &mut look).expect("a Hessian");
+                    descent.minimize_with(&mut f, &mut direction, &mut x, &mut monitor).expect("a Hessian");
                 let until = |error: f64| {
                     let reached = points.iter().find(|p| p.1 < error);
                     reached.map_or("-".to_owned(), |p| format!("{:.2}", p.0))

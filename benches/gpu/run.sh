@@ -34,13 +34,13 @@ registered() {
 
 if [ -z "${COARSEN_OPENCL_LIB:-}" ] && [ -z "${OCL_ICD_VENDORS:-}" ] && ! registered nvidia; then
     driver=$(library libnvidia-opencl.so.1 | head -n 1)
-    card=$(library libcuda.so.1 | head -n 1)
+    gpu=$(library libcuda.so.1 | head -n 1)
     if [ -n "$driver" ]; then
         echo "$driver" >"$work/nvidia.icd"
         export OCL_ICD_VENDORS="$work"
         export OCL_ICD_FILENAMES="$driver" # another loader's name for the same
         echo "supplied the ICD file for $driver" >&2
-    elif [ -e "$here/libopencl_on_cuda.so" ] && { [ -n "$card" ] || ! registered .; }; then
+    elif [ -e "$here/libopencl_on_cuda.so" ] && { [ -n "$gpu" ] || ! registered .; }; then
         # NVRTC is often there as a Python package only.
         packages=$(python3 -c 'import nvidia.cuda_nvrtc as m; print(list(m.__path__)[0] + "/lib")' 2>/dev/null || true)
         [ -n "$packages" ] && export LD_LIBRARY_PATH="$packages:${LD_LIBRARY_PATH:-}"

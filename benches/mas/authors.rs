@@ -29,10 +29,10 @@ pub(crate) fn authors() -> Outcome<()> {
         let p = cloth(n, 0.01)?;
         let b = p.right_hand_side(1);
         for threads in [1, 2] {
-            for (name, recipe) in &forms {
+            for (name, parameters) in &forms {
                 parallel::threads(threads, || -> Outcome<()> {
-                    let mut m = recipe.build(p.system(), &Cpu::new())?;
-                    let build = fastest(3, || drop(recipe.build(p.system(), &Cpu::new())));
+                    let mut m = parameters.build(p.system(), &Cpu::new())?;
+                    let build = fastest(3, || drop(parameters.build(p.system(), &Cpu::new())));
                     let update = fastest(3, || drop(m.update(p.system())));
                     let (mut z, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
                     let product = median(60, || p.matrix.apply(&b, &mut y));
@@ -64,8 +64,8 @@ pub(crate) fn storage() -> Outcome<()> {
         let p = cloth(n, 0.01)?;
         let b = p.right_hand_side(1);
         parallel::threads(threads, || -> Outcome<()> {
-            let recipe = Schwarz { levels: 1, coarse: Coarse::Domains, storage, ..Schwarz::multilevel() };
-            let mut m = recipe.build(p.system(), &Cpu::new())?;
+            let parameters = Schwarz { levels: 1, coarse: Coarse::Domains, storage, ..Schwarz::multilevel() };
+            let mut m = parameters.build(p.system(), &Cpu::new())?;
             let value = if storage == Storage::Single { 4 } else { 8 };
             let bytes = (m.plan().values() * value) as f64;
             let mut z = vec![0.0; b.len()];

@@ -63,13 +63,13 @@ pub(crate) fn contact() -> Outcome<()> {
     for pairs in [0, 1000, 10_000] {
         let adjacency = Coupling::Adjacency;
         let plain = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
-        for (name, recipe) in [
+        for (name, parameters) in [
             ("mas, adjacency", Schwarz { coupling: adjacency, ..plain }),
             ("mas", plain),
             ("exact, adjacency", Schwarz { coupling: adjacency, ..Schwarz::multilevel() }),
             ("exact", Schwarz::multilevel()),
         ] {
-            parallel::threads(2, || row(&p, side, pairs, name, &recipe))??;
+            parallel::threads(2, || row(&p, side, pairs, name, &parameters))??;
         }
     }
     Ok(())
@@ -79,7 +79,7 @@ fn system<'a>(p: &'a Problem, contact: &'a Contacts<f64>) -> System<'a, f64> {
     System { positions: Some(&p.positions), ..System::from(&Sum { elastic: &p.matrix, contact }) }
 }
 
-fn row(p: &Problem, side: usize, pairs: usize, name: &str, recipe: &Schwarz) -> Outcome<()> {
+fn row(p: &Problem, side: usize, pairs: usize, name: &str, parameters: &Schwarz) -> Outcome<()> {
     let b = p.right_hand_side(1);
     let contact = springs(p, side, pairs, 3)?;
     let mut cg = Cg::new(Stop { max_iterations: 4000, ..Stop::relative(5e-4) });
@@ -89,11 +89,11 @@ fn row(p: &Problem, side: usize, pairs: usize, name: &str, recipe: &Schwarz) -> 
         let sum = Sum { elastic: &p.matrix, contact };
         Ok(cg.solve(&sum, m, &b, &mut x)?.usable()?.iterations)
     };
-    let mut m = recipe.build(system(p, &contact), &Cpu::new())?;
+    let mut m = parameters.build(system(p, &contact), &Cpu::new())?;
     let begun = Instant::now();
     let iterations = solve(&mut m, &contact)?;
     let seconds = begun.elapsed().as_secs_f64();
-    let build = fastest(3, || drop(recipe.build(system(p, &contact), &Cpu::new())));
+    let build = fastest(3, || drop(parameters.build(system(p, &contact), &Cpu::new())));
     let update = fastest(3, || drop(m.update(system(p, &contact))));
     let (mut now, mut spent, mut largest, mut share) = (contact, 0.0, 0.0_f64, 0.0);
     for round in 0..10 {

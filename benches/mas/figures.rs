@@ -24,7 +24,7 @@ pub(crate) fn domains() -> Outcome<()> {
         print!("{domain:>4}");
         for levels in [1, 2, 3, 4, 0] {
             let coarse = if levels == 0 { Coarse::Exact { unknowns: 60_000 } } else { Coarse::Domains };
-            let recipe = Schwarz {
+            let parameters = Schwarz {
                 domain,
                 coarse,
                 levels: if levels == 0 { 9 } else { levels },
@@ -32,7 +32,7 @@ pub(crate) fn domains() -> Outcome<()> {
             };
             let (its, seconds) = parallel::threads(0, || -> Outcome<(usize, f64)> {
                 let begun = std::time::Instant::now();
-                let mut m = recipe.build(p.system(), &Cpu::new())?;
+                let mut m = parameters.build(p.system(), &Cpu::new())?;
                 let setup = begun.elapsed().as_secs_f64();
                 let its = until(&p.matrix, &mut m, &b, TOLERANCE)?;
                 Ok((its, setup + timed(&p, &mut m, its)?))

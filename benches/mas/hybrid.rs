@@ -17,9 +17,9 @@ use crate::{Outcome, fastest, median};
 
 /// Domains of `nodes` nodes as the smoother of smoothed aggregation.
 fn over(nodes: usize) -> Multigrid<SmoothedAggregation, OverDomains> {
-    let mut recipe = OverDomains::multiplicative();
-    recipe.smoothing.domains.schwarz.domain = nodes;
-    recipe
+    let mut parameters = OverDomains::multiplicative();
+    parameters.smoothing.domains.schwarz.domain = nodes;
+    parameters
 }
 
 /// Cloth at 10 ms to 1e-5 on two threads, with 317 and 601 vertices per side.
@@ -48,12 +48,17 @@ pub(crate) fn hybrid() -> Outcome<()> {
     Ok(())
 }
 
-fn row<R: Setup<f64, Cpu<f64, f32>> + Sync>(n: usize, p: &Problem, name: &str, recipe: &R) -> Outcome<()> {
+fn row<R: Setup<f64, Cpu<f64, f32>> + Sync>(
+    n: usize,
+    p: &Problem,
+    name: &str,
+    parameters: &R,
+) -> Outcome<()> {
     let b = p.right_hand_side(1);
     parallel::threads(2, || -> Outcome<()> {
-        let on = Cpu::mixed();
-        let mut m = recipe.build_from(p.system(), &on)?;
-        let build = fastest(3, || drop(recipe.build_from(p.system(), &on)));
+        let backend = Cpu::mixed();
+        let mut m = parameters.build_from(p.system(), &backend)?;
+        let build = fastest(3, || drop(parameters.build_from(p.system(), &backend)));
         let update = fastest(3, || drop(coarsen_backend::Update::update_from(&mut m, p.system())));
         let (mut z, stop) = (vec![0.0; b.len()], Stop::relative(1e-5));
         let apply = 1e3 * median(11, || m.apply(&b, &mut z));

@@ -111,12 +111,12 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
     })
 }
 
-fn boxed<R, B: Backend>(recipe: R, system: System<'_, f64>, on: B) -> Outcome<Built>
+fn boxed<R, B: Backend>(parameters: R, system: System<'_, f64>, backend: B) -> Outcome<Built>
 where
     R: Setup<f64, B>,
     R::Built: Prepared<Vec<f64>, f64> + 'static,
 {
-    Ok(Box::new(recipe.build_from(system, &on)?))
+    Ok(Box::new(parameters.build_from(system, &backend)?))
 }
 
 /// The number of iterations, and the seconds for setup and solve.

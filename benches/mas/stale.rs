@@ -33,9 +33,9 @@ pub(crate) fn stale() -> Outcome<()> {
     println!("form        {:?}    graph  natural", AGES);
     for (name, coarse) in [("mas", Coarse::Domains), ("mas exact", Coarse::Auto)] {
         let iterations = |positions: Option<&[[f64; 3]]>, order: Order| -> Outcome<usize> {
-            let recipe = Schwarz { coarse, order, ..Schwarz::multilevel() };
+            let parameters = Schwarz { coarse, order, ..Schwarz::multilevel() };
             parallel::threads(0, || {
-                let mut m = recipe.build(System { positions, ..System::from(&a) }, &Cpu::new())?;
+                let mut m = parameters.build(System { positions, ..System::from(&a) }, &Cpu::new())?;
                 until(&a, &mut m, &b, TOLERANCE)
             })?
         };

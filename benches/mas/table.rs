@@ -70,10 +70,10 @@ fn rows(name: &str, divisions: usize, p: &coarsen_problems::Problem) -> Outcome<
         order: Order::Curve,
         ..Schwarz::multilevel()
     };
-    for (form, recipe) in [("as in the paper", as_in_the_paper), ("default", Schwarz::multilevel())] {
-        let mut m = recipe.build_from(p.system(), &Cpu::new())?;
+    for (form, parameters) in [("as in the paper", as_in_the_paper), ("default", Schwarz::multilevel())] {
+        let mut m = parameters.build_from(p.system(), &Cpu::new())?;
         let mut failed = 0;
-        let c0 = median(CALLS, || failed += usize::from(recipe.plan(p.system()).is_err()));
+        let c0 = median(CALLS, || failed += usize::from(parameters.plan(p.system()).is_err()));
         let c1 = median(CALLS, || failed += usize::from(m.update(p.system()).is_err()));
         let mut z = vec![0.0; n];
         let c2 = median(5 * CALLS, || m.apply(&b, &mut z));

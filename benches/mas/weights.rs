@@ -20,9 +20,9 @@ pub(crate) fn weights() -> Outcome<()> {
     println!("problem      form        ones   its   seconds   energy   its   seconds   factors");
     for (name, p) in problems()? {
         for (form, coarse) in [("mas", Coarse::Domains), ("mas exact", Coarse::Auto)] {
-            let recipe = Schwarz { coarse, ..Schwarz::multilevel() };
-            let ones = solved(&p, &recipe)?;
-            let least = solved(&p, &Schwarz { weights: Weights::Energy, ..recipe })?;
+            let parameters = Schwarz { coarse, ..Schwarz::multilevel() };
+            let ones = solved(&p, &parameters)?;
+            let least = solved(&p, &Schwarz { weights: Weights::Energy, ..parameters })?;
             println!(
                 "{name:12} {form:10} {:>11} {:9.3} {:>14} {:9.3}   {}",
                 ones.0, ones.1, least.0, least.1, least.2
@@ -43,11 +43,11 @@ fn problems() -> Outcome<Vec<(&'static str, Problem)>> {
 }
 
 /// The number of iterations, the seconds, and the weights.
-fn solved(p: &Problem, recipe: &Schwarz) -> Outcome<(usize, f64, String)> {
+fn solved(p: &Problem, parameters: &Schwarz) -> Outcome<(usize, f64, String)> {
     let b = p.right_hand_side(1);
     parallel::threads(2, || {
         let begun = Instant::now();
-        let mut m = recipe.build(p.system(), &Cpu::new())?;
+        let mut m = parameters.build(p.system(), &Cpu::new())?;
         let mut x = vec![0.0; b.len()];
         let stop = Stop { max_iterations: 20_000, ..Stop::relative(TOLERANCE) };
         let report = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;

@@ -63,21 +63,21 @@ pub(crate) fn vectors<V: Real>(
 ) -> Result<(), Error> {
     let (x, y) = (vec![V::one(); n], vec![V::from_f64(0.5); n]);
     let (dx, mut dy) = (on.vector(&x)?, on.vector(&y)?);
-    let wait = || on.sync().expect("the device works");
+    let synchronise = || on.sync().expect("the device works");
     let mut add = |kernel: &str, words: usize, seconds, cpu| {
         let (what, bytes) = (format!("{n} entries"), words * n * size_of::<V>());
         rows.push(Row { what, kernel: kernel.to_owned(), scalar: V::NAME, bytes, seconds, cpu });
     };
     let (a, b) = (dx.scalar(V::from_f64(0.5)), dx.scalar(V::from_f64(0.25)));
-    let dot = least(|| drop(dx.dot(&dy)), wait);
+    let dot = least(|| drop(dx.dot(&dy)), synchronise);
     let host = cpu.then(|| least(|| _ = black_box(black_box(&x).dot(&y)), || ()));
     add(YARDSTICK, 2, dot, host);
-    let axpby = least(|| dy.axpby(&a, &dx, &b), wait);
+    let axpby = least(|| dy.axpby(&a, &dx, &b), synchronise);
     let mut z = y.clone();
     let host = cpu.then(|| least(|| z.axpby(&V::from_f64(0.5), black_box(&x), &V::from_f64(0.25)), || ()));
     add("a x + b y", 3, axpby, host);
     let (mut dr, dq) = (on.vector(&y)?, on.vector(&y)?);
-    let cg_update = least(|| drop(Vector::cg_update(&mut dy, &mut dr, &a, &dx, &dq)), wait);
+    let cg_update = least(|| drop(Vector::cg_update(&mut dy, &mut dr, &a, &dx, &dq)), synchronise);
     let (mut r, q) = (y.clone(), y.clone());
     let host = cpu.then(|| {
         least(|| _ = black_box(Vector::cg_update(&mut z, &mut r, &V::from_f64(0.5), &x, &q)), || ())
@@ -98,7 +98,7 @@ pub(crate) fn matrices<V: Real>(
     let here = host.to::<V>();
     let matrix = here.bytes();
     let b = host.block().0;
-    let wait = || on.sync().expect("the device works");
+    let synchronise = || on.sync().expect("the device works");
     let mut add = |kernel: String, bytes: usize, seconds, cpu: Option<f64>| {
         let what = format!("{name}, {b}x{b}");
         rows.push(Row { what, kernel, scalar: V::NAME, bytes, seconds, cpu });
@@ -111,23 +111,23 @@ pub(crate) fn matrices<V: Real>(
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
         let a = DeviceMatrix::new(on, host, format)?;
         let chosen = if format == suiting { ", chosen" } else { "" };
-        let seconds = least(|| a.apply(&dx, &mut dy), wait);
+        let seconds = least(|| a.apply(&dx, &mut dy), synchronise);
         add(format!("A x ({format:?}{chosen})"), matrix + 2 * word * n, seconds, product);
     }
     let half = DeviceSymmetric::new(on, host).map_err(|e| match e {
         SetupError::Core(error) => error,
         other => unreachable!("gallery matrices are symmetric: {other}"),
     })?;
-    let seconds = least(|| half.apply(&dx, &mut dy), wait);
+    let seconds = least(|| half.apply(&dx, &mut dy), synchronise);
     drop(half);
     let blocks = host.pattern().len();
     let triangle = (blocks + n / b) / 2 * b * b * word + 8 * blocks;
     add("A x (one triangle)".into(), triangle + 2 * word * n, seconds, product);
     let a = on.matrix(host)?;
-    let seconds = least(|| a.residual(&db, &dx, &mut dy), wait);
+    let seconds = least(|| a.residual(&db, &dx, &mut dy), synchronise);
     let there = cpu.map(|_| least(|| here.residual(black_box(&x), &x, &mut y), || ()));
     add("b − A x".into(), matrix + 3 * word * n, seconds, there);
-    let seconds = least(|| drop(a.apply_dot(&dx, &mut dy)), wait);
+    let seconds = least(|| drop(a.apply_dot(&dx, &mut dy)), synchronise);
     let there = cpu.map(|_| {
         least(
             || {
@@ -144,12 +144,12 @@ pub(crate) fn matrices<V: Real>(
         Some(local) => Some((local.matrix(host)?, local.blocks(&inverses)?)),
         None => None,
     };
-    let seconds = least(|| OpenCl::<V>::apply_blocks(&d, one, &dx, zero, &mut dy), wait);
+    let seconds = least(|| OpenCl::<V>::apply_blocks(&d, one, &dx, zero, &mut dy), synchronise);
     let there = local.as_ref().map(|(_, local_d)| {
         least(|| Cpu::<V>::apply_blocks(local_d, one, black_box(&x), zero, &mut y), || ())
     });
     add("D r".into(), blocks + 2 * word * n, seconds, there);
-    let seconds = least(|| a.relax_into(&d, omega, zero, &db, &dx, &mut ds, &mut dy), wait);
+    let seconds = least(|| a.relax_into(&d, omega, zero, &db, &dx, &mut ds, &mut dy), synchronise);
     let there = local.as_ref().map(|(local_a, local_d)| {
         least(|| local_a.relax_into(local_d, omega, zero, black_box(&x), &x, &mut s, &mut y), || ())
     });

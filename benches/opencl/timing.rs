@@ -8,12 +8,12 @@ const SAMPLE: f64 = 0.04;
 /// The number of samples; the fastest sample counts.
 const SAMPLES: usize = 5;
 
-/// The minimum time of `call` in seconds, over samples of many calls; `wait` ends a batch.
-pub(crate) fn least(mut call: impl FnMut(), mut wait: impl FnMut()) -> f64 {
+/// The minimum time of `call` in seconds, over samples of many calls; `synchronise` ends a batch.
+pub(crate) fn least(mut call: impl FnMut(), mut synchronise: impl FnMut()) -> f64 {
     let mut batch = |calls: usize| {
         let start = Instant::now();
         (0..calls).for_each(|_| call());
-        wait();
+        synchronise();
         start.elapsed().as_secs_f64() / calls as f64
     };
     batch(1); // compiles kernels and touches memory

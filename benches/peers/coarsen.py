@@ -34,8 +34,8 @@ def read():
 
 def memory(n):
     """MiB held during setup and solve beyond what is held when A and b are there, in a run of its own."""
-    with tempfile.TemporaryDirectory() as place:
-        pipe = os.path.join(place, "x0.mtx")
+    with tempfile.TemporaryDirectory() as folder_of_pipe:
+        pipe = os.path.join(folder_of_pipe, "x0.mtx")
         os.mkfifo(pipe)
         process = subprocess.Popen([*command, "--x0", pipe])
         before = float("nan")  # until the pipe is open

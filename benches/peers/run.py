@@ -266,7 +266,7 @@ def table(system, product, rows, threads):
 def choose():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("systems", nargs="*", help="NAME:SIZE[,dt=S][,jump=F]; a fixed list by default")
-    parser.add_argument("--small", action="store_true", help="small systems: a look whether everything works")
+    parser.add_argument("--small", action="store_true", help="small systems: a check that everything works")
     parser.add_argument("--peers", default=",".join(PEERS), help="names with commas between; default: %(default)s")
     parser.add_argument("--configurations", type=lambda text: text.split(","), help="only these of each peer, as --configurations auto,sa")
     parser.add_argument("--also", action="append", default=[], metavar="NAME=CONFIGURATIONS=COMMAND", help="another program")

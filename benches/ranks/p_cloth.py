@@ -43,7 +43,7 @@ JACOBI = "block-jacobi"
 STAGES = ("detection", "assembly", "setup", "solve", "exchange")
 
 
-def place(folder, scene, ranks, choice):
+def folder_of(folder, scene, ranks, choice):
     """The folder of a run. The paper's preconditioner, Jacobi, has no name here."""
     size = "" if not choice.full else "full" if choice.divide is None else f"divided-{choice.divide}"
     words = [scene, size, f"{choice.part:g}", choice.solver if choice.solver != JACOBI else ""]
@@ -52,7 +52,7 @@ def place(folder, scene, ranks, choice):
 
 def run(program, folder, scene, ranks, choice):
     """Computes the frames that are missing. Returns whether it has them."""
-    out = place(folder, scene, ranks, choice)
+    out = folder_of(folder, scene, ranks, choice)
     rows = table(out)
     if rows and int(rows[-1]["frame"]) >= choice.frames:
         return True
@@ -86,7 +86,7 @@ def divisions(choice):
 
 def run_full(program, folder, scene, ranks, choice):
     """Computes ten steps at full size, in one frame. Returns whether it has them."""
-    out, found = place(folder, scene, ranks, choice), chosen(folder, scene, choice)
+    out, found = folder_of(folder, scene, ranks, choice), chosen(folder, scene, choice)
     if found is None:
         print(f"{scene}: no kept checkpoint at {choice.part:g} of the size", flush=True)
         return False
@@ -136,7 +136,7 @@ def show(folder, choice):
     head("scene", "ranks", "frames", "steps", "crossings, all frames", "most contacts", "least share of a step", "CG per step", "positions as on one rank", "MiB a rank")
     speeds = []
     for scene, (triangles, _, _, paper) in SCENES.items():
-        runs = {ranks: table(place(folder, scene, ranks, choice))[1:] for ranks in choice.ranks}
+        runs = {ranks: table(folder_of(folder, scene, ranks, choice))[1:] for ranks in choice.ranks}
         runs = {ranks: rows for ranks, rows in runs.items() if rows}
         common = min((len(rows) for rows in runs.values()), default=0)
         for ranks, rows in runs.items():

@@ -54,7 +54,7 @@ fn without(sheet: &Sheet, b: &Vec<f64>, method: Method) -> Outcome<f64> {
         Method::Mas => {
             Box::new(Schwarz { order: Order::Natural, ..Schwarz::multilevel() }.build_from(system, &on)?)
         }
-        // The recipe of the levels on ranks.
+        // The parameters of multigrid on ranks.
         Method::Tamstorf => Box::new(tamstorf().build_from(system, &on)?),
     };
     let (mut x, mut cg) = (vec![0.0; b.len()], Cg::new(stop()));

@@ -113,9 +113,9 @@ fn picture<P: Potential + 'static>(
         println!("| {name} | {} |", errors.join(" | "));
     }
     let lowest = curves.iter().flat_map(|c| &c.1).filter(|p| p.0 <= last).fold(1.0, |m: f64, p| m.min(p.1));
-    let floor = 10_f64.powf(lowest.log10().floor()).max(1e-6);
+    let decade = 10_f64.powf(lowest.log10().floor()).max(1e-6);
     let titles = [title, "seconds", "relative error of the objective, (9)"];
-    lines::write(&format!("book/src/methods/{file}.svg"), titles, [last, floor], &curves, &COLOURS)
+    lines::write(&format!("book/src/methods/{file}.svg"), titles, [last, decade], &curves, &COLOURS)
 }
 
 /// Fig. 8: sheets of n x n vertices by a factor of a in A = a ⊗ I₃, by skinning of a and of A, and by Newton's
@@ -209,16 +209,16 @@ fn newton<P: Potential + 'static>(
     let mut x = body.start();
     body.f.curvature = Curvature::Projected;
     let rest: Vec<f64> = body.mesh.positions.as_flattened().to_vec();
-    let on = Cpu::mixed();
+    let backend = Cpu::mixed();
     let m = CachedPreconditioner::build(&mut body.f, &rest, move |system| {
-        Ok(Box::new(skinning().build_from(system, &on)?))
+        Ok(Box::new(skinning().build_from(system, &backend)?))
     })?;
     let mut f = HostObjective::new(body.f, m).projecting_on_demand();
     let mut points = Vec::new();
     let begin = Instant::now();
     let [first, least] = moment.values;
     let known = first > least;
-    let mut look = |it: &Iterate<'_, Vec<f64>>| {
+    let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
         let seconds = begin.elapsed().as_secs_f64();
         points.push((seconds, if known { (it.value - least) / (first - least) } else { it.value }));
         let done = match points[..] {
@@ -232,7 +232,7 @@ fn newton<P: Potential + 'static>(
         }
     };
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let report = descent.minimize_with(&mut f, &mut Newton::inexact(), &mut x, &mut look)?;
+    let report = descent.minimize_with(&mut f, &mut Newton::inexact(), &mut x, &mut monitor)?;
     match report.outcome {
         DescentOutcome::Converged(_) | DescentOutcome::Stopped => Ok(points),
         _ => Err(format!("Newton's method: {report}").into()),

@@ -22,8 +22,8 @@ pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
     for &n in sizes {
         let p = cloth(n, STEP)?;
         let (after, touched) = halved(&p.matrix, n)?;
-        let on = Cpu::mixed();
-        let (build, before) = fastest(|| Ok(skinning().build(whole(&p.matrix, &p.positions), &on)?))?;
+        let backend = Cpu::mixed();
+        let (build, before) = fastest(|| Ok(skinning().build(whole(&p.matrix, &p.positions), &backend)?))?;
         let control_points = before.state::<Controlled>(0).ok_or("no coarse level")?.control_points().clone();
         let grid = Grid { positions: Some(&p.positions), ..Grid::new(&after) };
         let (old, nodes) = (control_points.order.len(), touched.len());
@@ -33,8 +33,8 @@ pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
         let new = coarse.ok_or("no coarse level")?.state.control_points().order.len() - old;
         let mut iterations = [0; 2];
         for (k, coarsening) in [again, Skinning::default()].into_iter().enumerate() {
-            let recipe = Multigrid { coarsening, ..skinning() };
-            let mut m = recipe.build(whole(&after, &p.positions), &on)?;
+            let parameters = Multigrid { coarsening, ..skinning() };
+            let mut m = parameters.build(whole(&after, &p.positions), &backend)?;
             let (b, mut x) = (p.right_hand_side(1), vec![0.0; 3 * n * n]);
             iterations[k] =
                 Cg::new(Stop::relative(1e-6)).solve(&after, &mut m, &b, &mut x)?.converged()?.iterations;

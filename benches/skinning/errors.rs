@@ -79,9 +79,9 @@ fn coarsen(
 ) -> Outcome<Coarse> {
     let coarsening =
         Skinning { control_points: vec![control_points], coordinates, weights, ..Skinning::default() };
-    let recipe = Multigrid { coarse_size: 0, ..Multigrid::of(coarsening) };
+    let parameters = Multigrid { coarse_size: 0, ..Multigrid::of(coarsening) };
     let system = System { positions: Some(rest), ..System::from(a) };
-    let mut m = recipe.build(system, &Cpu::new())?;
+    let mut m = parameters.build(system, &Cpu::new())?;
     let begin = Instant::now();
     m.update(system)?;
     let ms = 1e3 * begin.elapsed().as_secs_f64();
@@ -96,7 +96,7 @@ fn coarsen(
     let u = p.to_matrix()?.into_owned();
     let transpose = u.transpose()?;
     let mut regular = ac.clone();
-    m.state(0).map_or(Ok(()), |state| recipe.coarsening.add_term(&mut regular, state))?; // directions that move no node (§4.4)
+    m.state(0).map_or(Ok(()), |state| parameters.coarsening.add_term(&mut regular, state))?; // directions that move no node (§4.4)
     let factor = Direct::default().factor(&regular)?;
     Ok(Coarse { transpose, u, factor, squares: [0.0; 2], cells })
 }

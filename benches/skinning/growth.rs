@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use coarsen::multigrid::{Cycle, Grid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen::multigrid::{Cycle, Grid, PerLevel, SmootherParameters, Smoothing};
 use coarsen::prelude::*;
 use coarsen::skinning::Skinning;
 
@@ -57,9 +57,9 @@ pub(crate) fn settings(most: usize) -> Outcome<()> {
         let rest = body.mesh.positions.clone();
         nodes.push(rest.len().to_string());
         let b = body.begin()?;
-        for ((_, recipe), counts) in settings.iter().zip(&mut counts) {
+        for ((_, parameters), counts) in settings.iter().zip(&mut counts) {
             let system = System { positions: Some(&rest), ..System::from(&a) };
-            let mut m = recipe.build(system, &Cpu::mixed())?;
+            let mut m = parameters.build(system, &Cpu::mixed())?;
             let mut x = vec![0.0; b.len()];
             let begin = Instant::now();
             let report = Cg::new(Stop::relative(1e-6)).solve(&a, &mut m, &b, &mut x)?.converged()?;
@@ -91,12 +91,13 @@ pub(crate) fn run() -> Outcome<()> {
             let (nodes, elements) = (body.mesh.positions.len(), body.mesh.tetrahedra.len());
             let rest = body.mesh.positions.clone();
             let system = System { positions: Some(&rest), ..System::from(&a) };
-            let recipe = if control_points.is_empty() { skinning() } else { skinning_levels(control_points) };
-            let recipe = Multigrid { cycle, ..recipe };
+            let parameters =
+                if control_points.is_empty() { skinning() } else { skinning_levels(control_points) };
+            let parameters = Multigrid { cycle, ..parameters };
             let begin = Instant::now();
-            let mut m = recipe.build(system, &Cpu::mixed())?;
+            let mut m = parameters.build(system, &Cpu::mixed())?;
             let setup = begin.elapsed().as_secs_f64();
-            let smoother = recipe.smoothing.smoother(&Grid::new(&a), &Cpu::mixed())?;
+            let smoother = parameters.smoothing.smoother(&Grid::new(&a), &Cpu::mixed())?;
             let bytes = m.bytes() - smoother.bytes();
             let b = body.begin()?;
             let mut x = vec![0.0; b.len()];

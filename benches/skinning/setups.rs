@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coarsen::elastic::{Curvature, Potential};
-use coarsen::multigrid::{Grid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen::multigrid::{Grid, PerLevel, SmootherParameters, Smoothing};
 use coarsen::prelude::*;
 use coarsen_core::Objective;
 use coarsen_relax::DampedJacobi;
@@ -99,11 +99,11 @@ fn at_rest<'a>(a: &'a Bsr<f64>, rest: &'a [[f64; 3]]) -> System<'a, f64> {
 
 /// Prints a row. The times are milliseconds per frame.
 fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
-    let (a, rest, on) = (body.matrix(), body.mesh.positions.clone(), Cpu::mixed());
+    let (a, rest, backend) = (body.matrix(), body.mesh.positions.clone(), Cpu::mixed());
     let steps: Vec<_> = row.steps.iter().map(|steps| steps.smoothing()).collect();
-    let recipe = skinning_levels(row.control_points).smoothed_by(PerLevel { steps: steps.clone() });
+    let parameters = skinning_levels(row.control_points).smoothed_by(PerLevel { steps: steps.clone() });
     let begin = Instant::now();
-    let mut m = recipe.build(at_rest(&a, &rest), &on)?;
+    let mut m = parameters.build(at_rest(&a, &rest), &backend)?;
     let setup = begin.elapsed();
     body.f.curvature = if row.changes { Curvature::Projected } else { Curvature::Constant };
 
@@ -144,7 +144,7 @@ fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
     for level in 0..m.levels() - 1 {
         let matrix = m.matrix_with_term(level).or(m.matrix(level)).unwrap_or(&a);
         let own = PerLevel { steps: vec![*steps.get(level).unwrap_or(&steps[steps.len() - 1])] };
-        let mut smoother = own.smoother(&Grid::new(matrix), &on)?;
+        let mut smoother = own.smoother(&Grid::new(matrix), &backend)?;
         let (b, mut x) = (vec![1.0; matrix.shape().0], vec![0.0; matrix.shape().0]);
         let begin = Instant::now();
         for _ in 0..FRAMES * row.iterations {

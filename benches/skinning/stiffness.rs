@@ -20,8 +20,8 @@ pub(crate) fn run() -> Outcome<()> {
         // Table 1 of the paper has 50 control points, solved directly, and three symmetric sweeps before and after
         // the correction. Six forward and six backward sweeps cost the same.
         let smoothing = Smoothing::GaussSeidel(GaussSeidel { sweeps: 6, ..GaussSeidel::default() });
-        let recipe = Multigrid { smoothing, ..skinning_levels(&[50]) };
-        let mut m = recipe.build(system, &Cpu::new())?;
+        let parameters = Multigrid { smoothing, ..skinning_levels(&[50]) };
+        let mut m = parameters.build(system, &Cpu::new())?;
         let b = body.begin()?;
         let (mut x, mut z, mut r) = (vec![0.0; b.len()], vec![0.0; b.len()], b.clone());
         for _ in 0..CYCLES {

@@ -97,25 +97,25 @@ fn measured(p: &Problem, method: &str) -> Outcome<String> {
 }
 
 fn built(system: System<'_, f64>, method: &str) -> Result<Setups, SetupError> {
-    let on = Cpu::mixed();
+    let backend = Cpu::mixed();
     Ok(match method {
         "sa" => {
-            let m = smoothed_aggregation().build_from(system, &on)?;
+            let m = smoothed_aggregation().build_from(system, &backend)?;
             let bytes = m.bytes();
             (Box::new(m), bytes)
         }
         "skinning" => {
-            let m = skinning().build_from(system, &on)?;
+            let m = skinning().build_from(system, &backend)?;
             let bytes = m.bytes();
             (Box::new(m), bytes)
         }
         "mas" => {
-            let m = Schwarz::multilevel().build_from(system, &on)?;
+            let m = Schwarz::multilevel().build_from(system, &backend)?;
             let bytes = m.bytes();
             (Box::new(m), bytes)
         }
         "block-jacobi" => {
-            let m = BlockJacobi::default().build_from(system, &on)?;
+            let m = BlockJacobi::default().build_from(system, &backend)?;
             (Box::new(m), 9 * 4 * system.matrix.pattern().rows())
         }
         _ => {

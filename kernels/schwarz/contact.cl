@@ -23,7 +23,7 @@ __kernel void coarsen_schwarz_locate(const uint domains, __global const uint *ra
     }
 }
 
-// The entries of the contact blocks of a row of the finest level, of which most meet nowhere; items also clear the entries of
+// The entries of the contact blocks of a row of the finest level, most of which are in no domain; items also clear the entries of
 // blocks that do not exist.                                             Twin: DomainContacts::sort
 __kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const uint levels, const uint nodes,
                                    __global const uint *touch_starts, __global const uint *touch_places,

@@ -50,7 +50,7 @@ fn evaluations(threads: usize) {
     let n = mesh.positions.len();
     let x = mesh.positions.as_flattened();
     let shaken = moved(x, 1e-3, &noise(x.len(), 2));
-    let (mut touching, mut g) = (ContactHessian::default(), vec![0.0; x.len()]);
+    let (mut contact_hessian, mut g) = (ContactHessian::default(), vec![0.0; x.len()]);
     let mut bodies = contact(&mesh, 10.0);
     let list: Vec<[u32; 2]> = mesh.tetrahedra.iter().map(|t| [t[0], t[1]]).collect();
     let ball = Obstacle::new(n, Sphere::new([0.0; 3], 1.0).unwrap(), 10.0).unwrap();
@@ -58,11 +58,11 @@ fn evaluations(threads: usize) {
     let mut contacts = 0;
     let mut evaluate = || {
         for x in [x, &shaken] {
-            touching.clear();
+            contact_hessian.clear();
             for part in [&mut bodies as &mut dyn Potential, &mut ball] {
                 part.energy(x);
                 part.add_gradient(x, &mut g);
-                part.add_contacts(x, Curvature::Exact, &mut touching);
+                part.add_contacts(x, Curvature::Exact, &mut contact_hessian);
             }
             let Penetration { contacts: own, .. } = bodies.penetration(x).and(ball.penetration(x));
             contacts += own;

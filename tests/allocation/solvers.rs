@@ -125,9 +125,9 @@ fn hessians_with_contact(threads: usize) {
     let mut set = Contacts::new(n, 3).unwrap();
     let stencils: Vec<_> = (100..n as u32 / 3).map(|i| Stencil::point_point(i, n as u32 - i)).collect();
     set.assemble(&stencils, &vec![1.0; 9 * stencils.len()]).unwrap();
-    let (x, on) = (vec![0.0; 3 * n], Cpu::new());
+    let (x, backend) = (vec![0.0; 3 * n], Cpu::new());
     let touching = Touching(OwnedSystem { contact: Some(set), ..OwnedSystem::from(sheet.matrix) });
-    let mut f = BackendObjective::bare(touching, &x, &on);
+    let mut f = BackendObjective::bare(touching, &x, &backend);
     let mut linearize = || assert!(f.linearize(&x).is_ok());
     linearize();
     linearize();
@@ -253,13 +253,13 @@ fn bodies(threads: usize) {
     let scene = || Scene::bar_step(8, [1e5; 2], 1.0 / 30.0).unwrap();
     let mut around = scene();
     let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { min_norm: 1e-9 });
-    let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
+    let directions: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
         ("l-bfgs", Box::new(refreshed(Lbfgs::new(4, jacobi(&mut around)), |d| &mut d.initial))),
         ("gradient", Box::new(refreshed(Gradient::scaled(jacobi(&mut around)), |d| &mut d.inverse))),
         ("newton", Box::new(Newton::inexact())),
         ("newton, preconditioned forcing", Box::new(preconditioned)),
     ];
-    for (name, mut direction) in ways {
+    for (name, mut direction) in directions {
         let mut scene = scene();
         let m = jacobi(&mut scene);
         let Scene { body, start, .. } = scene;

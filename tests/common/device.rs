@@ -13,17 +13,17 @@ use super::{Named, small_embedding, small_sa, small_skinning};
 
 /// Copies vectors to the device and back.
 struct Moved<V: Real> {
-    on: OpenCl<V>,
+    backend: OpenCl<V>,
     m: Box<dyn Prepared<DeviceVector<V>, f64>>,
 }
 
 impl<V: Real> Preconditioner<Vec<V>> for Moved<V> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
-        let r = self.on.vector(r).unwrap();
+        let r = self.backend.vector(r).unwrap();
         let mut there = r.like().unwrap();
         there.fill(V::nan()); // the result must not depend on old values
         self.m.apply(&r, &mut there);
-        self.on.read(&there, z).unwrap();
+        self.backend.read(&there, z).unwrap();
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -44,7 +44,7 @@ impl<V: Real> Update<f64> for Moved<V> {
 /// One device for all tests, or `None` after printing the reason.
 fn backend<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static OpenCl<V>> {
     kept.get_or_init(|| match default_device() {
-        Ok(on) => Some(on),
+        Ok(backend) => Some(backend),
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
             assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
             println!("skipped on devices: {why}");
@@ -65,25 +65,31 @@ fn single() -> Option<&'static OpenCl<f32>> {
     backend(&BACKEND)
 }
 
-fn build<R, V: Real, S: Real>(parameters: R, a: &Bsr<f64>, on: OpenCl<V, S>) -> Box<dyn Prepared<Vec<V>, f64>>
+fn build<R, V: Real, S: Real>(
+    parameters: R,
+    a: &Bsr<f64>,
+    backend: OpenCl<V, S>,
+) -> Box<dyn Prepared<Vec<V>, f64>>
 where
     R: Setup<f64, OpenCl<V, S>>,
     R::Built: 'static,
 {
-    let m = Box::new(parameters.build(a, &on).unwrap_or_else(|e| panic!("{e}")));
-    Box::new(Moved { on: on.plain(), m })
+    let m = Box::new(parameters.build(a, &backend).unwrap_or_else(|e| panic!("{e}")));
+    Box::new(Moved { backend: backend.plain(), m })
 }
 
 macro_rules! preconditioners {
-    ($on:expr) => {
+    ($backend:expr) => {
         vec![
-            ("opencl jacobi", |a| build(Jacobi::default(), a, $on)),
-            ("opencl block-jacobi", |a| build(BlockJacobi::default(), a, $on)),
-            ("opencl damped", |a| build(DampedJacobi::default(), a, $on)),
-            ("opencl spai0", |a| build(Spai0::default(), a, $on)),
-            ("opencl gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
-            ("opencl ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $on)),
-            ("opencl chebyshev", |a| build(Chebyshev::default(), a, $on)),
+            ("opencl jacobi", |a| build(Jacobi::default(), a, $backend)),
+            ("opencl block-jacobi", |a| build(BlockJacobi::default(), a, $backend)),
+            ("opencl damped", |a| build(DampedJacobi::default(), a, $backend)),
+            ("opencl spai0", |a| build(Spai0::default(), a, $backend)),
+            ("opencl gauss-seidel", |a| build(GaussSeidel::default(), a, $backend)),
+            ("opencl ssor", |a| {
+                build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $backend)
+            }),
+            ("opencl chebyshev", |a| build(Chebyshev::default(), a, $backend)),
         ]
     };
 }

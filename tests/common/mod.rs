@@ -25,37 +25,37 @@ pub(crate) type Named<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<
 fn build<R, B: Backend<Vector = Vec<V>, Real = V>, V: Real>(
     parameters: R,
     a: &Bsr<f64>,
-    on: B,
+    backend: B,
 ) -> Box<dyn Prepared<Vec<V>, f64>>
 where
     R: Setup<f64, B>,
     R::Built: 'static,
 {
-    Box::new(parameters.build(a, &on).unwrap_or_else(|e| panic!("{e}")))
+    Box::new(parameters.build(a, &backend).unwrap_or_else(|e| panic!("{e}")))
 }
 
 macro_rules! preconditioners {
-    ($on:expr) => {
+    ($backend:expr) => {
         vec![
-            ("jacobi", |a| build(Jacobi::default(), a, $on)),
-            ("l1-jacobi", |a| build(Jacobi { omega: 1.0, l1: true }, a, $on)),
-            ("block-jacobi", |a| build(BlockJacobi { omega: 0.5, l1: false }, a, $on)),
-            ("l1-block-jacobi", |a| build(BlockJacobi { omega: 1.0, l1: true }, a, $on)),
-            ("damped", |a| build(DampedJacobi::default(), a, $on)),
-            ("spai0", |a| build(Spai0::default(), a, $on)),
-            ("gauss-seidel", |a| build(GaussSeidel::default(), a, $on)),
-            ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $on)),
-            ("chebyshev", |a| build(Chebyshev::default(), a, $on)),
-            ("ic0", |a| build(Ic0::default(), a, $on)),
-            ("ilu0", |a| build(Ilu0, a, $on)),
-            ("cholesky", |a| build(Direct { method: Method::Cholesky, ..Direct::default() }, a, $on)),
-            ("mas", |a| build(small_mas(), a, $on)),
+            ("jacobi", |a| build(Jacobi::default(), a, $backend)),
+            ("l1-jacobi", |a| build(Jacobi { omega: 1.0, l1: true }, a, $backend)),
+            ("block-jacobi", |a| build(BlockJacobi { omega: 0.5, l1: false }, a, $backend)),
+            ("l1-block-jacobi", |a| build(BlockJacobi { omega: 1.0, l1: true }, a, $backend)),
+            ("damped", |a| build(DampedJacobi::default(), a, $backend)),
+            ("spai0", |a| build(Spai0::default(), a, $backend)),
+            ("gauss-seidel", |a| build(GaussSeidel::default(), a, $backend)),
+            ("ssor", |a| build(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }, a, $backend)),
+            ("chebyshev", |a| build(Chebyshev::default(), a, $backend)),
+            ("ic0", |a| build(Ic0::default(), a, $backend)),
+            ("ilu0", |a| build(Ilu0, a, $backend)),
+            ("cholesky", |a| build(Direct { method: Method::Cholesky, ..Direct::default() }, a, $backend)),
+            ("mas", |a| build(small_mas(), a, $backend)),
             ("mas exact top", |a| {
-                build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $on)
+                build(Schwarz { coarse: Coarse::Exact { unknowns: 60 }, ..small_mas() }, a, $backend)
             }),
-            ("overlapping", |a| build(small_overlapping(Inner::Inverses), a, $on)),
-            ("overlapping sweeps", |a| build(small_overlapping(Inner::Sweeps { pairs: 2 }), a, $on)),
-            ("overlapping factors", |a| build(small_overlapping(Inner::Factors), a, $on)),
+            ("overlapping", |a| build(small_overlapping(Inner::Inverses), a, $backend)),
+            ("overlapping sweeps", |a| build(small_overlapping(Inner::Sweeps { pairs: 2 }), a, $backend)),
+            ("overlapping factors", |a| build(small_overlapping(Inner::Factors), a, $backend)),
         ]
     };
 }
@@ -98,12 +98,12 @@ pub(crate) fn single_preconditioners() -> Vec<Named<f32>> {
 }
 
 macro_rules! coarsenings {
-    ($on:expr, $suffix:literal) => {
+    ($backend:expr, $suffix:literal) => {
         vec![
-            (concat!("sa", $suffix), |a| build(small_sa(Cycle::V), a, $on)),
-            (concat!("plain aggregation", $suffix), |a| build(small_plain(), a, $on)),
-            (concat!("skinning", $suffix), |a| build(small_skinning(a), a, $on)),
-            (concat!("node embedding", $suffix), |a| build(small_embedding(a), a, $on)),
+            (concat!("sa", $suffix), |a| build(small_sa(Cycle::V), a, $backend)),
+            (concat!("plain aggregation", $suffix), |a| build(small_plain(), a, $backend)),
+            (concat!("skinning", $suffix), |a| build(small_skinning(a), a, $backend)),
+            (concat!("node embedding", $suffix), |a| build(small_embedding(a), a, $backend)),
         ]
     };
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::damage::case;
-use crate::meter::most;
+use crate::peak_memory::peak;
 
 pub(crate) const KIB: usize = 1 << 10;
 pub(crate) const MIB: usize = 1 << 20;
@@ -68,7 +68,7 @@ impl Campaign {
 
     /// Reads one file and checks the limit of memory. Returns the number of bytes held per byte of the file.
     fn hold(&self, case: &str, bytes: &[u8], read: &impl Fn(&[u8])) -> f64 {
-        let (held, result) = most(|| catch_unwind(AssertUnwindSafe(|| read(bytes))));
+        let (held, result) = peak(|| catch_unwind(AssertUnwindSafe(|| read(bytes))));
         let limit = TIMES * bytes.len() + self.constant;
         if result.is_err() || held > limit {
             let file = self.keep(bytes);

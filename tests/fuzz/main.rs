@@ -11,13 +11,13 @@
 //! | `corpus` | the valid files |
 //! | `damage` | random damage |
 //! | `large` | valid files that need the most memory per byte |
-//! | `meter` | a counting allocator |
+//! | `peak_memory` | an allocator that counts bytes |
 
 mod campaign;
 mod corpus;
 mod damage;
 mod large;
-mod meter;
+mod peak_memory;
 
 use std::io::Cursor;
 use std::process::Command;

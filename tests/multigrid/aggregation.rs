@@ -81,17 +81,17 @@ fn lonely_nodes_stay_alone() {
 }
 
 /// Whether fitted aggregates are those of second neighbours.
-fn is_wide(a: &Bsr<f64>, thresholds: Thresholds) -> bool {
+fn uses_second_neighbours(a: &Bsr<f64>, thresholds: Thresholds) -> bool {
     let of = |spread| aggregated(a, SmoothedAggregation { thresholds, ..parameters(spread) });
-    let [fitted, near, wide] = [Spread::Fitted, Spread::Neighbours, Spread::Second].map(of);
-    assert!(fitted == near || fitted == wide);
+    let [fitted, near, second] = [Spread::Fitted, Spread::Neighbours, Spread::Second].map(of);
+    assert!(fitted == near || fitted == second);
     fitted != near
 }
 
-/// The estimated fraction of entries lies between the two limits at which aggregates become wider.
+/// The estimated fraction of entries lies between the two limits at which aggregates take second neighbours.
 #[test]
 fn space_fills_planes_do_not() {
-    for (spec, range, wide) in [
+    for (spec, range, second) in [
         ("poisson3d:24", 0.45..0.8, true),
         ("jump3d:24", 0.45..0.8, true),
         ("poisson2d:90", 0.1..0.4, false),
@@ -99,10 +99,13 @@ fn space_fills_planes_do_not() {
     ] {
         let a = problem(spec).matrix;
         let at = |fill_fraction: f64| {
-            is_wide(&a, Thresholds { fill_fraction, strength_fraction: 0.0, ..Default::default() })
+            uses_second_neighbours(
+                &a,
+                Thresholds { fill_fraction, strength_fraction: 0.0, ..Default::default() },
+            )
         };
         assert_eq!((at(range.start), at(range.end)), (true, false), "{spec}");
-        assert_eq!(is_wide(&a, Thresholds::default()), wide, "{spec}");
+        assert_eq!(uses_second_neighbours(&a, Thresholds::default()), second, "{spec}");
     }
 }
 
@@ -121,7 +124,7 @@ fn fitted_spreading_coarsens_scalars_faster() {
 }
 
 #[test]
-fn uneven_couplings_and_none_stay_narrow() {
+fn uneven_or_no_couplings_keep_direct_neighbours() {
     let mut a = problem("poisson3d:24").matrix;
     let pattern = a.pattern().clone();
     for i in 0..pattern.rows() {
@@ -132,8 +135,8 @@ fn uneven_couplings_and_none_stay_narrow() {
             }
         }
     }
-    assert!(!is_wide(&a, Thresholds::default()));
-    assert!(!is_wide(&problem("poisson2d:1").matrix, Thresholds::default()));
+    assert!(!uses_second_neighbours(&a, Thresholds::default()));
+    assert!(!uses_second_neighbours(&problem("poisson2d:1").matrix, Thresholds::default()));
 }
 
 /// Two ends of a chain that constraints couple share no aggregate if the links do not contain the constraint:

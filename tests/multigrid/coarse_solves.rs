@@ -1,4 +1,4 @@
-//! The coarsest level on the host and at a remote backend, free motions, patches, and reported sizes.
+//! The coarsest level on the host and at a remote backend, rigid-body modes, patches, and reported sizes.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reference, Reused, SetupError, Smoother};
@@ -34,7 +34,7 @@ fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
 /// Updates alternate between regular and singular values of one pattern, symmetric or not. Solves are as good
 /// as after a build, on the host and at a remote backend.
 #[test]
-fn coarse_solves_follow_their_values() {
+fn updated_coarse_solves_are_exact() {
     let (n, parameters) = (14, given(vec![], 1));
     let r = noise(n, 3);
     let all = [
@@ -115,7 +115,7 @@ fn one_level_is_updated_only_by_its_own_plan() {
 /// If PᵀAP w = 0, the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w with S = diag(pᵀ diag(A) p), for any number
 /// of free columns of P.
 #[test]
-fn free_motions_get_a_diagonal() {
+fn rigid_modes_get_a_diagonal() {
     let (n, k) = (12, 4);
     let square = |m: &dyn Fn(usize, usize) -> f64, n: usize, c: usize, block: (usize, usize)| {
         let all: Vec<_> =

@@ -132,8 +132,8 @@ fn a_term_is_seen_on_its_level_and_not_below() {
     let mut doubled = a.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     m.update(&doubled).unwrap();
-    let mut fresh = two.build(&doubled, &Cpu::new()).unwrap();
-    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
+    let mut rebuilt = two.build(&doubled, &Cpu::new()).unwrap();
+    assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r));
 }
 
 /// Plain aggregation whose own coarse matrix includes c I.
@@ -336,15 +336,15 @@ fn a_finest_level_may_be_an_operator() {
             y[k] = 4.0 * x[k] - sides.iter().sum::<f64>();
         }
     });
-    let on = Cpu::new();
+    let backend = Cpu::new();
     let chebyshev = Chebyshev { degree: 2, ratio: 4.0, ..Chebyshev::default() };
     let (p, points) = Geometric::interpolate([n, n, 1], 1).unwrap().unwrap();
     let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
     let parameters =
         |points| Multigrid { smoothing: Smoothing::Chebyshev(chebyshev), ..Multigrid::geometric(points) };
-    let smoother = || chebyshev.matrix_free(&stencil, &vec![4.0; n * n], &on).unwrap();
-    let mut free = parameters(points).under(&stencil, smoother(), &p, &coarse, &on).unwrap();
-    let mut whole = parameters([n, n, 1]).build(&a, &on).unwrap();
+    let smoother = || chebyshev.matrix_free(&stencil, &vec![4.0; n * n], &backend).unwrap();
+    let mut free = parameters(points).under(&stencil, smoother(), &p, &coarse, &backend).unwrap();
+    let mut whole = parameters([n, n, 1]).build(&a, &backend).unwrap();
     let b = noise(n * n, 7);
     let solved = |m: &mut dyn Preconditioner<Vec<f64>>| {
         let mut x = vec![0.0; n * n];
@@ -365,15 +365,15 @@ fn a_finest_level_may_be_an_operator() {
     let refused = free.update(&a).unwrap_err().to_string();
     assert!(refused.contains("3969") && refused.contains("961"), "{refused}");
     assert_eq!(applied(&mut free, &b), before);
-    assert!(parameters(points).under(&stencil, smoother(), &p, &a, &on).is_err());
+    assert!(parameters(points).under(&stencil, smoother(), &p, &a, &backend).is_err());
 
     // Sweeps over an unsymmetric operator give a cycle that is only linear.
     let mut lopsided = a.clone();
     let at = lopsided.pattern().find(3, 4).unwrap();
     lopsided.values_mut()[at] *= 0.5;
-    let sweeps = GaussSeidel::default().build(&lopsided, &on).unwrap();
+    let sweeps = GaussSeidel::default().build(&lopsided, &backend).unwrap();
     assert_eq!(
-        parameters(points).under(&lopsided, sweeps, &p, &coarse, &on).unwrap().kind(),
+        parameters(points).under(&lopsided, sweeps, &p, &coarse, &backend).unwrap().kind(),
         PreconditionerKind::Linear
     );
 }

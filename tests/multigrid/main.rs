@@ -11,7 +11,6 @@ mod common;
 mod contract;
 mod control_points;
 mod filter;
-mod free_motions;
 mod hierarchy;
 mod high_degree;
 mod methods;
@@ -21,6 +20,7 @@ mod node_embedding_updates;
 mod over_domains;
 mod particles;
 mod rebuilds;
+mod rigid_body_modes;
 mod skinning;
 mod smoothers;
 #[path = "../common/spring.rs"]

@@ -315,14 +315,14 @@ fn weights_act_on_every_unknown_of_a_node() {
 fn cycles_are_symmetric_and_positive() {
     /// Checks a cycle in one precision: symmetric, positive, and bitwise equal after an update to unchanged
     /// values.
-    fn holds<T, V, S, C>(parameters: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
+    fn holds<T, V, S, C>(parameters: &Multigrid<C>, a: &Bsr<T>, backend: Cpu<V, S>, tolerance: f64)
     where
         T: Real,
         V: Real,
         S: Real,
         C: Coarsening<T> + 'static,
     {
-        let mut m = Multigrid { coarse_size: 30, ..parameters.clone() }.build(a, &on).unwrap();
+        let mut m = Multigrid { coarse_size: 30, ..parameters.clone() }.build(a, &backend).unwrap();
         assert!(m.levels() > 2, "{m}");
         let apply = |m: &mut dyn Preconditioner<Vec<V>>, r: &[f64]| -> Vec<f64> {
             let (r, mut z) =

@@ -35,7 +35,7 @@ pub(crate) fn sparks(cells: i32) -> Vec<Gradients> {
 /// The largest difference of two matrices with the same unknowns, relative to the largest entry.
 fn difference(a: &Bsr<f64>, b: &Bsr<f64>) -> f64 {
     let largest = b.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    let one_way = |a: &Bsr<f64>, b: &Bsr<f64>| {
+    let one_sided = |a: &Bsr<f64>, b: &Bsr<f64>| {
         let of = |i: usize| {
             let row =
                 a.row(i).flat_map(move |(j, block)| block.iter().enumerate().map(move |(e, v)| (j, e, *v)));
@@ -46,7 +46,7 @@ fn difference(a: &Bsr<f64>, b: &Bsr<f64>) -> f64 {
         };
         (0..a.pattern().rows()).flat_map(of).fold(0.0, f64::max)
     };
-    one_way(a, b).max(one_way(b, a)) / largest
+    one_sided(a, b).max(one_sided(b, a)) / largest
 }
 
 fn longest(pattern: &Pattern) -> usize {
@@ -355,8 +355,8 @@ fn threads_change_no_bit() {
 #[test]
 fn bad_input_is_named() {
     let p = elasticity3d(4, 1.0).unwrap();
-    let on = Cpu::<f64>::new();
-    let build = |coarsening| node_embedding_of(coarsening).build(p.system(), &on).err().unwrap();
+    let backend = Cpu::<f64>::new();
+    let build = |coarsening| node_embedding_of(coarsening).build(p.system(), &backend).err().unwrap();
     let nodes = |spacing| Nodes::OfSystem { spacing, origin: [0.0; 3] };
     let error = build(NodeEmbedding::new(nodes(0.3)));
     assert!(error.to_string().contains("node 0: its position"), "{error}");
@@ -366,7 +366,7 @@ fn bad_input_is_named() {
     build(NodeEmbedding::new(nodes(1e-9)));
     build(NodeEmbedding::new(Nodes::Given(Arc::new([[0; 3]; 3]))));
     build(NodeEmbedding::new(Nodes::Given(vec![[1 << 20; 3]; p.positions.len()].into())));
-    let bare = node_embedding(0.25).build(&p.matrix, &on).err().unwrap();
+    let bare = node_embedding(0.25).build(&p.matrix, &backend).err().unwrap();
     let expected = SetupError::NoPositions { method: "node embedding" };
     assert!(
         matches!(&bare, SetupError::Level { cause, .. } if **cause == expected) || bare == expected,
@@ -374,7 +374,7 @@ fn bad_input_is_named() {
     );
     let constrained = |constraints: Vec<_>, a: System<'_, f64>| {
         let coarsening = NodeEmbedding { constraints: constraints.into(), ..NodeEmbedding::new(nodes(0.25)) };
-        node_embedding_of(coarsening).build(a, &on).err().unwrap().to_string()
+        node_embedding_of(coarsening).build(a, &backend).err().unwrap().to_string()
     };
     let line = assembly::from_triplets(5, 5, &[0, 1, 2, 3, 4].map(|i| (i, i, 1.0))).unwrap();
     let positions = [0, 1, 2, 3, 4].map(|i| [0.25 * f64::from(i), 0.0, 0.0]);

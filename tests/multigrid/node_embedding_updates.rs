@@ -26,17 +26,17 @@ fn an_update_equals_a_build() {
     };
     let ((small, a), (large, b)) = (stiffness(&sparks(6), 1.0), stiffness(&sparks(7), 1.0));
     let (x, y) = (at(&small), at(&large));
-    let (parameters, on) = (node_embedding(0.1), Cpu::new());
-    let mut m = parameters.build(system(&a, &x), &on).unwrap();
+    let (parameters, backend) = (node_embedding(0.1), Cpu::new());
+    let mut m = parameters.build(system(&a, &x), &backend).unwrap();
     let mut doubled = a.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     assert_eq!(m.update(system(&doubled, &x)).unwrap(), Reused::Structure);
-    assert!(same(&m, &parameters.build(system(&doubled, &x), &on).unwrap()));
+    assert!(same(&m, &parameters.build(system(&doubled, &x), &backend).unwrap()));
     assert_eq!(m.update(system(&b, &y)).unwrap(), Reused::Nothing);
-    let mut fresh = parameters.build(system(&b, &y), &on).unwrap();
-    assert!(same(&m, &fresh));
+    let mut rebuilt = parameters.build(system(&b, &y), &backend).unwrap();
+    assert!(same(&m, &rebuilt));
     let r = noise(b.shape().0, 3);
-    let before = applied(&mut fresh, &r);
+    let before = applied(&mut rebuilt, &r);
     assert_eq!(applied(&mut m, &r), before);
     let beside: Vec<_> = x.iter().map(|x| x.map(|c| c + 0.03)).collect(); // not on the grid
     assert!(m.update(system(&a, &beside)).is_err());

@@ -4,7 +4,7 @@ use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Reused, SetupError};
 use coarsen_core::{Cancel, LinearOperator, Preconditioner, Stop};
 use coarsen_krylov::Cg;
-use coarsen_multigrid::{Grid, Multigrid, SmootherRecipe};
+use coarsen_multigrid::{Grid, Multigrid, SmootherParameters};
 use coarsen_problems::{Problem, cloth, poisson2d};
 use coarsen_schwarz::Schwarz;
 use coarsen_smoothed_aggregation::SmoothedAggregation;
@@ -38,8 +38,8 @@ fn iterations_hardly_grow_with_the_mesh() {
 fn domains_are_cancelled_between_their_steps() {
     let (p, cancel) = (cloth(10, 0.01).unwrap(), Cancel::new());
     let smoother = |grid: &Grid<'_, f64>| {
-        let on = Cpu::<f64, f64>::default();
-        OverDomains::multiplicative().smoothing.smoother(grid, &on).map(|_| ())
+        let backend = Cpu::<f64, f64>::default();
+        OverDomains::multiplicative().smoothing.smoother(grid, &backend).map(|_| ())
     };
     let grid = Grid { cancel: Some(&cancel), ..Grid::new(&p.matrix) };
     assert_eq!(smoother(&grid), Ok(()));
@@ -79,13 +79,13 @@ fn cycles_are_symmetric_and_positive() {
 /// An additive cycle is z = ω S r + P A₁⁻¹ Pᵀ r, the sum of two levels.
 #[test]
 fn an_additive_cycle_is_the_sum_of_its_levels() {
-    let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());
+    let (p, backend) = (cloth(20, 0.01).unwrap(), Cpu::new());
     let r = p.right_hand_side(5);
     let parameters = Multigrid { levels: 2, ..OverDomains::additive() };
-    let mut m = parameters.build(p.system(), &on).unwrap();
+    let mut m = parameters.build(p.system(), &backend).unwrap();
     let (mut z, mut sum) = (vec![0.0; r.len()], vec![0.0; r.len()]);
     m.apply(&r, &mut z);
-    parameters.smoothing.domains.build(p.system(), &on).unwrap().apply(&r, &mut sum);
+    parameters.smoothing.domains.build(p.system(), &backend).unwrap().apply(&r, &mut sum);
     let transfer = m.prolongation(0).and_then(Prolongation::matrix).unwrap();
     let coarse = m.matrix(1).unwrap();
     let (mut below, mut above) = (vec![0.0; coarse.shape().0], vec![0.0; coarse.shape().0]);

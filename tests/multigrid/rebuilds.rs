@@ -70,7 +70,7 @@ fn new_prolongations_keep_the_near_kernel() {
 #[test]
 fn parts_of_other_nodes_are_dropped() {
     let (p, smaller) = (problem("elasticity3d:7"), problem("elasticity3d:6"));
-    let fresh = |system: System<'_, f64>| {
+    let rebuilt = |system: System<'_, f64>| {
         let r = noise(system.matrix.shape().0, 4);
         applied(&mut parameters(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r)
     };
@@ -78,15 +78,15 @@ fn parts_of_other_nodes_are_dropped() {
     let again =
         |m: &mut dyn coarsen_core::Preconditioner<Vec<f64>>, a: &Bsr<f64>| applied(m, &noise(a.shape().0, 4));
     m.update(&smaller.matrix).unwrap();
-    assert_eq!(again(&mut m, &smaller.matrix), fresh(System::from(&smaller.matrix)));
+    assert_eq!(again(&mut m, &smaller.matrix), rebuilt(System::from(&smaller.matrix)));
     m.update(&p.matrix).unwrap();
-    assert_eq!(again(&mut m, &p.matrix), fresh(System::from(&p.matrix)));
+    assert_eq!(again(&mut m, &p.matrix), rebuilt(System::from(&p.matrix)));
     let constants = NearKernel::constants(p.matrix.shape().0, 3).unwrap();
     m.update(p.system()).unwrap();
     m.update(System { near_kernel: Some(&constants), ..System::from(&p.matrix) }).unwrap();
     m.update(&p.matrix).unwrap();
     let expected = System { near_kernel: Some(&constants), ..p.system() };
-    assert_eq!(again(&mut m, &p.matrix), fresh(expected));
+    assert_eq!(again(&mut m, &p.matrix), rebuilt(expected));
 }
 
 /// An update to a system of another size has the bits of a build.

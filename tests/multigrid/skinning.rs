@@ -86,12 +86,12 @@ fn a_cut_needs_few_new_control_points() {
     touched.dedup();
     let cut = assembly::from_blocks((n * n, n * n), (3, 3), &places, &values).unwrap();
     assert!(!Pattern::same(cut.pattern(), p.matrix.pattern()));
-    let (parameters, on) = (skinning(), Cpu::new());
-    let before = parameters.build(system(&p, &p.matrix), &on).unwrap();
+    let (parameters, backend) = (skinning(), Cpu::new());
+    let before = parameters.build(system(&p, &p.matrix), &backend).unwrap();
     let control_points = before.state::<Controlled>(0).unwrap().control_points().clone();
     let old = control_points.order.len();
     let coarsening = Skinning { cut: Some(Cut { control_points, touched }), ..Skinning::default() };
-    let mut after = Multigrid { coarsening, ..skinning() }.build(system(&p, &cut), &on).unwrap();
+    let mut after = Multigrid { coarsening, ..skinning() }.build(system(&p, &cut), &backend).unwrap();
     let now = after.state::<Controlled>(0).unwrap().control_points();
     assert!(now.order.len() <= old + 4, "{old} -> {}", now.order.len());
     let smaller = cloth(n - 1, 0.01).unwrap();
@@ -103,10 +103,10 @@ fn a_cut_needs_few_new_control_points() {
         ..Skinning::default()
     };
     let refused = Multigrid { coarsening, ..skinning() };
-    assert!(refused.build(system(&smaller, &smaller.matrix), &on).is_err(), "nodes that are gone");
-    let mut fresh = parameters.build(system(&p, &cut), &on).unwrap();
-    let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
-    assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
+    assert!(refused.build(system(&smaller, &smaller.matrix), &backend).is_err(), "nodes that are gone");
+    let mut rebuilt = parameters.build(system(&p, &cut), &backend).unwrap();
+    let [patched, rebuilt] = [iterations(&cut, &mut after), iterations(&cut, &mut rebuilt)];
+    assert!(5 * patched <= 6 * rebuilt, "{patched} of {rebuilt}");
 
     // A new contact keeps the cut.
     let cut_control_points = after.state::<Controlled>(0).unwrap().control_points().clone();
@@ -126,9 +126,9 @@ fn a_cut_needs_few_new_control_points() {
 #[test]
 fn bad_options_of_skinning_are_named() {
     let p = softcube(3, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
-    let on = Cpu::<f64>::new();
+    let backend = Cpu::<f64>::new();
     let alone = Multigrid { coarse_size: 10, ..skinning() };
-    assert_eq!(alone.build(&p.matrix, &on).err(), Some(SetupError::NoPositions { method: "skinning" }));
+    assert_eq!(alone.build(&p.matrix, &backend).err(), Some(SetupError::NoPositions { method: "skinning" }));
     let with = |coarsening| Multigrid { coarsening, coarse_size: 10, ..skinning() };
     let default = Skinning::default;
     let cases = [
@@ -146,7 +146,7 @@ fn bad_options_of_skinning_are_named() {
         (Skinning { coarsening_ratio: 1, ..default() }, "Skinning::coarsening_ratio is 1"),
     ];
     for (coarsening, text) in cases {
-        let error = with(coarsening).build(system(&p, &p.matrix), &on).err().expect(text).to_string();
+        let error = with(coarsening).build(system(&p, &p.matrix), &backend).err().expect(text).to_string();
         assert!(error.contains(text), "{error}");
     }
     let four: Vec<_> = (0..8).flat_map(|i| [(i, i, 2.0), (i, i ^ 1, -1.0)]).collect();
@@ -154,7 +154,7 @@ fn bad_options_of_skinning_are_named() {
     let few = with(Skinning { control_points: vec![8, 2], ..default() });
     let few = Multigrid { coarse_size: 0, ..few };
     let positions: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i), 0.0, 0.0]).collect();
-    let error = few.build(System { positions: Some(&positions), ..System::from(&four) }, &on).err();
+    let error = few.build(System { positions: Some(&positions), ..System::from(&four) }, &backend).err();
     assert!(
         error
             .unwrap()
@@ -175,9 +175,9 @@ fn components_are_solved_one_by_one() {
     }
     let parameters = Multigrid { coarse_size: 0, ..skinning() };
     let each = Componentwise { scalar: parameters.clone() };
-    let (on, rest) = (Cpu::new(), system(&p, &a));
-    let mut m = each.build(rest, &on).unwrap();
-    let blocks = iterations(&a, &mut parameters.build(rest, &on).unwrap());
+    let (backend, rest) = (Cpu::new(), system(&p, &a));
+    let mut m = each.build(rest, &backend).unwrap();
+    let blocks = iterations(&a, &mut parameters.build(rest, &backend).unwrap());
     let apart = iterations(&a, &mut m);
     assert!(apart.abs_diff(blocks) <= blocks.div_ceil(3), "{apart} of {blocks}");
     let (r, mut z) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
@@ -188,7 +188,7 @@ fn components_are_solved_one_by_one() {
     let mut half = z.clone();
     m.apply(&r, &mut half);
     assert!(z.iter().zip(&half).all(|(z, half)| (z - 2.0 * half).abs() <= 1e-12 * z.abs().max(1e-3)));
-    let refused = each.build(system(&p, &p.matrix), &on).err().unwrap();
+    let refused = each.build(system(&p, &p.matrix), &backend).err().unwrap();
     assert!(matches!(refused, SetupError::Coupled { .. }), "{refused}");
     assert!(m.update(system(&p, &p.matrix)).is_err());
     let mut same = z.clone();
@@ -214,14 +214,15 @@ fn contact_of_components_stays_apart() {
     contact.assemble(&stencils, &[2.0; 9].repeat(stencils.len())).unwrap();
     let mut means = Contacts::new(nodes, 1).unwrap();
     means.assemble(&stencils, &vec![2.0; stencils.len()]).unwrap();
-    let (parameters, on) = (Multigrid { coarse_size: 0, ..skinning_levels(&[20, 4]) }, Cpu::new());
+    let (parameters, backend) = (Multigrid { coarse_size: 0, ..skinning_levels(&[20, 4]) }, Cpu::new());
     let each = Componentwise { scalar: parameters.clone() };
-    let mut m = each.build(System { contact: Some(&contact), ..system(&p, &a) }, &on).unwrap();
-    let mut one = parameters.build(System { contact: Some(&means), ..system(&p, &scalar) }, &on).unwrap();
-    let fresh = parameters.build(system(&p, &scalar), &on).unwrap();
+    let mut m = each.build(System { contact: Some(&contact), ..system(&p, &a) }, &backend).unwrap();
+    let mut one =
+        parameters.build(System { contact: Some(&means), ..system(&p, &scalar) }, &backend).unwrap();
+    let rebuilt = parameters.build(system(&p, &scalar), &backend).unwrap();
     assert_eq!(
         one.state::<Controlled>(0).unwrap().control_points(),
-        fresh.state::<Controlled>(0).unwrap().control_points()
+        rebuilt.state::<Controlled>(0).unwrap().control_points()
     );
     let r: Vec<f64> = (0..nodes).map(|i| (i as f64).sin()).collect();
     let (mut z, mut expected) = (vec![0.0; 3 * nodes], vec![0.0; nodes]);
@@ -307,16 +308,16 @@ fn an_update_looks_at_every_value() {
     let p = softcube(9, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
     let last = p.matrix.pattern().len() - 1;
     let first_upper = p.matrix.pattern().row(0).len() - 1;
-    fn check(p: &Problem, on: &Cpu<f64, impl Real>, places: [usize; 3]) {
+    fn check(p: &Problem, backend: &Cpu<f64, impl Real>, places: [usize; 3]) {
         let parameters = skinning_levels(&[60, 8]);
-        let mut m = parameters.build(system(p, &p.matrix), on).unwrap();
+        let mut m = parameters.build(system(p, &p.matrix), backend).unwrap();
         let r = p.right_hand_side(1);
         let mut stiffer = p.matrix.clone();
         stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.7);
         m.update(system(p, &stiffer)).unwrap();
         let z = applied(&mut m, &r);
-        let mut fresh = parameters.build(system(p, &stiffer), on).unwrap();
-        assert_eq!(z, applied(&mut fresh, &r), "a build");
+        let mut rebuilt = parameters.build(system(p, &stiffer), backend).unwrap();
+        assert_eq!(z, applied(&mut rebuilt, &r), "a build");
         for at in places {
             for bad in [f64::NAN, f64::INFINITY] {
                 let mut damaged = p.matrix.clone();

@@ -4,7 +4,7 @@ use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Reused, Smoother};
 use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::Cg;
-use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherParameters, Smoothing};
 use coarsen_problems::{Problem, cloth};
 use coarsen_relax::{Chebyshev, DampedJacobi, Spai0};
 use coarsen_skinning::skinning_levels;
@@ -52,12 +52,13 @@ fn chebyshev_replaces_half_storage_that_does_not_fit() {
 /// Two repeated steps equal two single steps. With more steps fewer iterations are needed.
 #[test]
 fn steps_add_up() {
-    let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());
+    let (p, backend) = (cloth(20, 0.01).unwrap(), Cpu::new());
     let b = p.right_hand_side(1);
     let jacobi = Smoothing::DampedJacobi(DampedJacobi::default());
     let grid = Grid::new(&p.matrix);
     let of = |steps| PerLevel { steps: vec![(jacobi, steps)] };
-    let (mut one, mut two) = (of(1).smoother(&grid, &on).unwrap(), of(2).smoother(&grid, &on).unwrap());
+    let (mut one, mut two) =
+        (of(1).smoother(&grid, &backend).unwrap(), of(2).smoother(&grid, &backend).unwrap());
     let (mut x, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
     one.pre_smooth(&p.matrix, &b, &mut x);
     one.smooth(&p.matrix, &b, &mut x);
@@ -65,7 +66,7 @@ fn steps_add_up() {
     assert_eq!(x, y);
     let [few, many] = [1, 5].map(|steps| {
         let parameters = skinning_levels(&[40, 8]).smoothed_by(of(steps));
-        let (mut m, mut x) = (parameters.build(p.system(), &on).unwrap(), vec![0.0; b.len()]);
+        let (mut m, mut x) = (parameters.build(p.system(), &backend).unwrap(), vec![0.0; b.len()]);
         let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
         report.converged().unwrap().iterations
     });
@@ -99,10 +100,10 @@ impl Smoother for Damped {
 /// A smoother of two functions is built again in an update, equals that of a build, and is kept if the update fails.
 #[test]
 fn a_step_and_a_kind_are_a_smoother() {
-    let (p, on) = (Problem::parse("poisson2d:60", &Default::default()).unwrap(), Cpu::new());
+    let (p, backend) = (Problem::parse("poisson2d:60", &Default::default()).unwrap(), Cpu::new());
     let parameters =
         smoothed_aggregation().smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
-    let mut m = parameters.build(&p.matrix, &on).unwrap();
+    let mut m = parameters.build(&p.matrix, &backend).unwrap();
     let b = p.right_hand_side(1);
     let (before, bytes, mut x) = (applied(&mut m, &b), m.bytes(), vec![0.0; b.len()]);
     let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
@@ -116,7 +117,7 @@ fn a_step_and_a_kind_are_a_smoother() {
     assert!(m.update(&broken).is_err());
     assert_eq!(applied(&mut m, &b), before);
     assert_eq!(m.update(&changed).unwrap(), Reused::Structure);
-    assert_eq!(applied(&mut m, &b), applied(&mut parameters.build(&changed, &on).unwrap(), &b));
+    assert_eq!(applied(&mut m, &b), applied(&mut parameters.build(&changed, &backend).unwrap(), &b));
     m.update(&p.matrix).unwrap();
     assert_eq!(applied(&mut m, &b), before);
 }

@@ -59,7 +59,7 @@ fn is_pseudo_inverse(m: &mut dyn Preconditioner<Vec<f64>>, a: &Bsr<f64>, rank: u
     assert!(dot(&off, &off) <= 1e-18 * dot(&expected, &expected), "{:.1e}", dot(&off, &off));
 }
 
-/// Two free bodies, a body on a hinge, two particles in contact with nothing, and a held body: each motion of each
+/// Two unconstrained bodies, a body on a hinge, two particles in contact with nothing, and a held body: each motion of each
 /// component is deflated, with a near-kernel, with positions, and for other values.
 #[test]
 fn motions_of_several_bodies_are_deflated() {
@@ -128,7 +128,7 @@ fn an_unsymmetric_singular_level_has_a_pseudo_inverse() {
     assert_eq!(m.bytes(), 4 * 8 * 81 + 16 * 9 + 2 * 8 * 9); // A, A⁺, two bases, two vectors
 }
 
-/// A free body with more unknowns than a pseudo-inverse takes.
+/// An unconstrained body with more unknowns than a pseudo-inverse takes.
 #[test]
 fn a_large_unconstrained_body_is_deflated() {
     let points = lattice(11, 0.0);

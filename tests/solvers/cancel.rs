@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use coarsen::Cancel;
 use coarsen::backend::{SetupError, Smoother};
-use coarsen::multigrid::{Grid, SmootherRecipe, Smoothing};
+use coarsen::multigrid::{Grid, SmootherParameters, Smoothing};
 use coarsen::prelude::*;
 use coarsen::schwarz::AdditiveSchwarz;
 
@@ -13,12 +13,12 @@ use crate::common::{applied, noise, problem, small_embedding, small_mas, small_s
 /// A build and an update are cancelled. Afterwards the earlier preconditioner gives the same bits as before.
 fn stops<R: Setup<f64, Cpu<f64, f64>>>(parameters: &R) {
     let p = problem("elasticity3d:5");
-    let (cancel, on) = (Cancel::new(), Cpu::new());
+    let (cancel, backend) = (Cancel::new(), Cpu::new());
     let system = System { cancel: Some(&cancel), ..p.system() };
     cancel.cancel();
-    assert_eq!(parameters.build(system, &on).err(), Some(SetupError::Cancelled));
+    assert_eq!(parameters.build(system, &backend).err(), Some(SetupError::Cancelled));
     cancel.reset();
-    let mut m = parameters.build(system, &on).unwrap_or_else(|e| panic!("{e}"));
+    let mut m = parameters.build(system, &backend).unwrap_or_else(|e| panic!("{e}"));
     let r = noise(p.matrix.shape().0, 1);
     let before = applied(&mut m, &r);
     let mut changed = p.matrix.clone();
@@ -55,13 +55,17 @@ static DEEPEST: AtomicUsize = AtomicUsize::new(0);
 #[derive(Clone)]
 struct Raising;
 
-impl SmootherRecipe for Raising {
-    fn smoother(&self, grid: &Grid<'_, f64>, on: &Cpu<f64, f64>) -> Result<Box<dyn Smoother>, SetupError> {
+impl SmootherParameters for Raising {
+    fn smoother(
+        &self,
+        grid: &Grid<'_, f64>,
+        backend: &Cpu<f64, f64>,
+    ) -> Result<Box<dyn Smoother>, SetupError> {
         DEEPEST.fetch_max(grid.depth, Relaxed);
         if grid.depth == 1 {
             RAISED.cancel();
         }
-        Smoothing::Chebyshev(Chebyshev::default()).smoother(grid, on)
+        Smoothing::Chebyshev(Chebyshev::default()).smoother(grid, backend)
     }
 }
 

@@ -51,7 +51,7 @@ fn block_jacobi<F: SystemAt>(f: &mut F, x: &[f64]) -> CachedPreconditioner {
 #[test]
 fn every_driver_takes_the_same_steps_onto_the_ground() {
     let mut ends: Vec<Vec<f64>> = Vec::new();
-    for way in ["newton", "placed", "l-bfgs"] {
+    for driver in ["newton", "newton on a backend", "l-bfgs"] {
         let (mut body, mut x) = sheet();
         let mut v = vec![0.0; x.len()];
         let mut touched = 0;
@@ -61,12 +61,12 @@ fn every_driver_takes_the_same_steps_onto_the_ground() {
             let m = block_jacobi(&mut body, &x);
             let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(1e-9));
             descent.refresh = Refresh::Every(2);
-            let report = match way {
+            let report = match driver {
                 "newton" => {
                     let mut f = HostObjective::new(&mut body, m).projecting_on_demand();
                     descent.minimize(&mut f, &mut Newton::inexact(), &mut x)
                 }
-                "placed" => {
+                "newton on a backend" => {
                     let mut f = BackendObjective::new(&mut body, &x, m, &Cpu::new()).projecting_on_demand();
                     descent.minimize(&mut f, &mut Newton::inexact(), &mut x)
                 }
@@ -75,13 +75,13 @@ fn every_driver_takes_the_same_steps_onto_the_ground() {
                 }
             };
             let report = report.unwrap();
-            println!("{way}, step {step}: {report}");
+            println!("{driver}, step {step}: {report}");
             report.converged().unwrap();
             (0..x.len()).for_each(|k| v[k] = (x[k] - before[k]) / STEP);
             touched = touched.max(body.system_at(&x).unwrap().contact.as_ref().map_or(0, |c| c.len()));
         }
-        assert!(touched > SIDE, "{way}: {touched} nodes on the floor");
-        assert!(x.iter().skip(2).step_by(3).all(|z| *z > -0.02), "{way}");
+        assert!(touched > SIDE, "{driver}: {touched} nodes on the floor");
+        assert!(x.iter().skip(2).step_by(3).all(|z| *z > -0.02), "{driver}");
         ends.push(x);
     }
     for end in &ends[1..] {
@@ -105,10 +105,10 @@ fn a_cached_preconditioner_is_rebuilt_for_a_new_pattern() {
     let mut other = rope(&[[0, 1], [1, 2]]);
     assert!(!m.refresh(&mut one, &x).unwrap()); // the same pattern: not rebuilt
     assert!(m.refresh(&mut other, &x).unwrap());
-    let mut fresh: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, build).unwrap();
+    let mut rebuilt: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, build).unwrap();
     let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);
     m.apply(&x, &mut z);
-    fresh.apply(&x, &mut expected);
+    rebuilt.apply(&x, &mut expected);
     assert_eq!(z, expected);
     assert!(!CachedPreconditioner::<Vec<f64>>::constant(Box::new(Identity)).refresh(&mut other, &x).unwrap());
 }

@@ -138,18 +138,21 @@ fn every_backend_solves_the_filtered_system() {
     let mut filtered = prefilter(p.system(), &constraints(&p, 0.3, 1)).unwrap();
     let b = p.right_hand_side(1);
     let expected = direct(&mut filtered, &b);
-    for on in [AnyBackend::choose(BackendChoice::Cpu).unwrap(), AnyBackend::auto().unwrap()] {
+    for backend in [AnyBackend::choose(BackendChoice::Cpu).unwrap(), AnyBackend::auto().unwrap()] {
         let (mut c, mut x) = (vec![0.0; b.len()], vec![0.0; b.len()]);
         filtered.right_hand_side(&b, &mut c).unwrap();
         filtered.start(&mut x).unwrap();
-        let mut m = small_sa(Cycle::V).build(filtered.system(Some(&p.positions)), &on).unwrap();
-        let (a, c, mut y) =
-            (on.matrix(filtered.matrix()).unwrap(), on.vector(&c).unwrap(), on.vector(&x).unwrap());
+        let mut m = small_sa(Cycle::V).build(filtered.system(Some(&p.positions)), &backend).unwrap();
+        let (a, c, mut y) = (
+            backend.matrix(filtered.matrix()).unwrap(),
+            backend.vector(&c).unwrap(),
+            backend.vector(&x).unwrap(),
+        );
         let report = Cg::new(Stop::relative(1e-6)).solve(&a, &mut m, &c, &mut y).unwrap();
         let _ = report.converged().unwrap();
-        on.read(&y, &mut x).unwrap();
+        backend.read(&y, &mut x).unwrap();
         filtered.recover(&mut x).unwrap();
-        assert!(close(&x, &expected, 1e-4), "{on}");
+        assert!(close(&x, &expected, 1e-4), "{backend}");
     }
 }
 
@@ -345,7 +348,7 @@ fn ties_do_not_join_aggregates() {
 #[test]
 fn updates_follow_filters_that_move() {
     let p = problem("cloth:12");
-    let (on, b) = (Cpu::new(), p.right_hand_side(1));
+    let (backend, b) = (Cpu::new(), p.right_hand_side(1));
     let mut c = Constraints::new(144, 3).unwrap();
     let mut hold = |first: usize| {
         c.clear();
@@ -353,8 +356,8 @@ fn updates_follow_filters_that_move() {
         c.clone()
     };
     let mut filtered = prefilter(p.system(), &hold(13)).unwrap();
-    let mut m = Schwarz::multilevel().build(filtered.system(Some(&p.positions)), &on).unwrap();
-    let mut sa = tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
+    let mut m = Schwarz::multilevel().build(filtered.system(Some(&p.positions)), &backend).unwrap();
+    let mut sa = tamstorf().build(filtered.system(Some(&p.positions)), &backend).unwrap();
     for first in [13, 14, 20, 13] {
         filtered.update(p.system(), &hold(first)).unwrap();
         m.update(filtered.system(Some(&p.positions))).unwrap();
@@ -365,10 +368,12 @@ fn updates_follow_filters_that_move() {
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
         let two =
             filtered.solve(&b, &mut y, |a, c, y| Cg::new(stop).solve(a, &mut sa, c, y)).unwrap().unwrap();
-        let mut fresh = tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
+        let mut rebuilt = tamstorf().build(filtered.system(Some(&p.positions)), &backend).unwrap();
         let mut z = vec![0.0; b.len()];
-        let three =
-            filtered.solve(&b, &mut z, |a, c, y| Cg::new(stop).solve(a, &mut fresh, c, y)).unwrap().unwrap();
+        let three = filtered
+            .solve(&b, &mut z, |a, c, y| Cg::new(stop).solve(a, &mut rebuilt, c, y))
+            .unwrap()
+            .unwrap();
         let (kept, built) = (two.iterations, three.iterations);
         assert!(3 * kept <= 4 * built + 3, "from node {first}: {kept} iterations, {built} when built");
         assert!(

@@ -156,7 +156,7 @@ fn trajectories_are_equal(steps: usize) {
 
 /// Vectors of a host backend take the same steps, bit for bit.
 #[test]
-fn a_placed_body_is_the_same_body() {
+fn the_cpu_backend_takes_the_same_steps() {
     let stop = Stop::relative(1e-6);
     for newton in [true, false] {
         let Scene { mut body, start, .. } = Scene::bar_twist(3).unwrap();

@@ -19,9 +19,9 @@ fn iterations(p: &Problem, m: impl Preconditioner<Vec<f64>>) -> usize {
 #[test]
 fn projection_inside_alone_is_not_enough() {
     let pinned = |share| coarsen::problems::pinned(41, 0.01, share).unwrap();
-    let on = Cpu::new();
-    let sa = |p: &Problem| tamstorf().build(p.system(), &on).unwrap();
-    let mas = |p: &Problem| Schwarz::multilevel().build(p.system(), &on).unwrap();
+    let backend = Cpu::new();
+    let sa = |p: &Problem| tamstorf().build(p.system(), &backend).unwrap();
+    let mas = |p: &Problem| Schwarz::multilevel().build(p.system(), &backend).unwrap();
     let (free, held) = (pinned(0.0), pinned(0.3));
     let iterations_free = |m: &mut dyn Preconditioner<Vec<f64>>| {
         let mut x = vec![0.0; free.matrix.shape().0];

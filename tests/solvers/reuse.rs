@@ -46,8 +46,8 @@ fn update_says_so(spec: &str, filtered: bool) {
         assert_triple(coarse, &stiffer, p0, &format!("{spec}, {keep:?}"));
         let after = applied(&mut m, &r);
         if keep != Keep::Transfers {
-            let mut fresh = parameters.build(system, &Cpu::new()).unwrap();
-            assert_eq!(applied(&mut fresh, &r), after, "{spec}, {keep:?}: the same aggregates as a build");
+            let mut rebuilt = parameters.build(system, &Cpu::new()).unwrap();
+            assert_eq!(applied(&mut rebuilt, &r), after, "{spec}, {keep:?}: the same aggregates as a build");
         }
     }
 }
@@ -218,8 +218,8 @@ fn weak_couplings_stay_weak_where_contact_comes() {
     };
     let mut kept = Multigrid { keep: Keep::Transfers, ..parameters }.build(p.system(), &Cpu::new()).unwrap();
     kept.patch(with(&p, &whole), &all).unwrap();
-    let [followed, as_it_was] = [count(&mut m), count(&mut kept)];
-    assert!(10 * followed <= 11 * as_it_was, "{followed} iterations, {as_it_was} with the P of before");
+    let [updated, as_it_was] = [count(&mut m), count(&mut kept)];
+    assert!(10 * updated <= 11 * as_it_was, "{updated} iterations, {as_it_was} with the P of before");
 
     // Contact is removed, and the previous state is restored.
     m.patch(p.system(), &all).unwrap();
@@ -326,10 +326,10 @@ fn coarsest_solve_changes_when_the_matrix_becomes_singular() {
         for _ in 0..2 {
             m.update(&free).unwrap_or_else(|e| panic!("{e}"));
             assert!(m.to_string().contains("a deflated factor"), "{m}");
-            let mut fresh = parameters.build(&free, &Cpu::new()).unwrap();
-            assert!(fresh.to_string().contains("a deflated factor"));
+            let mut rebuilt = parameters.build(&free, &Cpu::new()).unwrap();
+            assert!(rebuilt.to_string().contains("a deflated factor"));
             let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
-            let [count, as_built] = [&mut m, &mut fresh].map(|m| {
+            let [count, as_built] = [&mut m, &mut rebuilt].map(|m| {
                 let mut x = vec![0.0; b.len()];
                 cg.solve(&free, m, &b, &mut x).unwrap().converged().unwrap().iterations
             });
@@ -370,7 +370,7 @@ fn halves_never_stand_for_unsymmetric_blocks() {
             let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             assert!(z.iter().zip(&expected).all(|(z, e)| (z - e).abs() <= 1e-9 * size), "{keep:?}");
         }
-        let fresh = parameters.build(&wind, &Cpu::new()).map(|m| m.kind());
-        assert_eq!(fresh.unwrap(), PreconditionerKind::Linear);
+        let rebuilt = parameters.build(&wind, &Cpu::new()).map(|m| m.kind());
+        assert_eq!(rebuilt.unwrap(), PreconditionerKind::Linear);
     }
 }

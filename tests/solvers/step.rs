@@ -1,4 +1,4 @@
-//! The step object: systems with contact and constraints that come and go, and a preconditioner that follows.
+//! The step object: systems with contact and constraints that come and go, and a preconditioner that is updated.
 
 use crate::common::{applied, noise, problem};
 use coarsen::backend::SetupError;
@@ -70,7 +70,7 @@ fn a_patch_under_a_filter_equals_an_update() {
     }
 }
 
-/// However the preconditioner follows, x is the solution of the projected system.
+/// Whatever the update policy of the preconditioner, x is the solution of the projected system.
 #[test]
 fn every_action_solves_the_constrained_system() {
     type Build = fn(System<'_, f64>) -> Result<Built, SetupError>;

@@ -70,9 +70,9 @@ pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) 
             stepper.minimize(&mut f, &embedding, &mut z, weights, Some(&mut monitor))?
         }
         Needs::Quadrature => {
-            let (mut f, recipe) = Rediscretised::new(&mut f, LEVELS, step)?;
+            let (mut f, parameters) = Rediscretised::new(&mut f, LEVELS, step)?;
             let build =
-                move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
+                move |system: System<'_, f64>| Ok(Box::new(parameters.build_from(system, &Cpu::new())?) as _);
             stepper.minimize_with(&mut f, build, &mut z, weights, Some(&mut monitor))?
         }
         Needs::Products => {
@@ -138,7 +138,7 @@ impl Default for Hot {
 
 impl Hot {
     /// The hierarchy.
-    pub(crate) fn recipe(self, f: &Increment<'_>) -> Multigrid<NodeEmbedding> {
+    pub(crate) fn parameters(self, f: &Increment<'_>) -> Multigrid<NodeEmbedding> {
         let Self { levels, kernel, smoothing, coarsest, .. } = self;
         let method = NodeEmbedding { kernel, ..embedding(f) };
         Multigrid { levels, smoothing, coarsest, ..node_embedding_of(method) }
@@ -146,11 +146,12 @@ impl Hot {
 
     fn solve(self, f: &mut Increment<'_>) -> Outcome<Row> {
         let (weights, _) = f.weights()?;
-        let recipe = self.recipe(f);
+        let parameters = self.parameters(f);
         let mut z = f.start();
         let start = Instant::now();
         f.project(true);
-        let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
+        let build =
+            move |system: System<'_, f64>| Ok(Box::new(parameters.build_from(system, &Cpu::new())?) as _);
         let built = CachedPreconditioner::build(f, &z, build)?;
         let mut direction = refreshed(Lbfgs::new(self.window, built), |d| &mut d.initial);
         let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
@@ -165,13 +166,14 @@ impl Hot {
 
     fn newton(self, f: &mut Increment<'_>) -> Outcome<Row> {
         let (weights, most) = f.weights()?;
-        let recipe = self.recipe(f);
+        let parameters = self.parameters(f);
         let mut z = f.start();
         let mut stepper = TimeStepper::new(Driver::PnMgpcg);
         stepper.max_iterations = LIMIT;
         stepper.min_norm = stepper.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let start = Instant::now();
-        let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
+        let build =
+            move |system: System<'_, f64>| Ok(Box::new(parameters.build_from(system, &Cpu::new())?) as _);
         let report = stepper.minimize_with(f, build, &mut z, Some(&weights), None)?;
         let converged = matches!(report.outcome, DescentOutcome::Converged(_));
         let [outer, inner] = [report.iterations, report.inner].map(|count| count as f64);
@@ -180,10 +182,10 @@ impl Hot {
 
     /// The blocks of the matrices on all levels, from fine to coarse.
     fn blocks(self, f: &mut Increment<'_>) -> Outcome<Vec<usize>> {
-        let recipe = self.recipe(f);
+        let parameters = self.parameters(f);
         let z = vec![0.0; f.size()];
         let system = f.system_at(&z)?;
-        Ok(blocks(system.matrix.pattern().len(), &recipe.build_from(system.system(), &Cpu::new())?))
+        Ok(blocks(system.matrix.pattern().len(), &parameters.build_from(system.system(), &Cpu::new())?))
     }
 }
 
@@ -202,10 +204,10 @@ impl How {
                 if driver.needs() != Needs::Quadrature {
                     return Ok(row);
                 }
-                let (mut f, recipe) = Rediscretised::new(&mut f, LEVELS, moment.step())?;
+                let (mut f, parameters) = Rediscretised::new(&mut f, LEVELS, moment.step())?;
                 let zeros = vec![0.0; 3 * nodes];
                 let system = f.system_at(&zeros)?;
-                let m = recipe.build_from(system.system(), &Cpu::new())?;
+                let m = parameters.build_from(system.system(), &Cpu::new())?;
                 Row { blocks: blocks(system.matrix.pattern().len(), &m), ..row }
             }
         };

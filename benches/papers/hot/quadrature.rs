@@ -110,8 +110,9 @@ impl<'b, 'a> Rediscretised<'b, 'a> {
         let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
         let smoothing = Smoothing::SymmetricGaussSeidel(known);
         let coarsest = Coarsest::Iterative(JacobiCg::default());
-        let recipe = Multigrid { levels, coarse_size: 0, smoothing, coarsest, ..Multigrid::of(quadrature) };
-        Ok((Self { f, levels: parts, matrices, stiffness: Vec::new(), assembled: Vec::new() }, recipe))
+        let parameters =
+            Multigrid { levels, coarse_size: 0, smoothing, coarsest, ..Multigrid::of(quadrature) };
+        Ok((Self { f, levels: parts, matrices, stiffness: Vec::new(), assembled: Vec::new() }, parameters))
     }
 }
 

@@ -29,11 +29,11 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     let moment = Moment::new(scene, asked.particles(), frames, &asked.states)?;
     let mut f = moment.objective()?;
     let z = vec![0.0; f.size()];
-    let embedding = Hot { levels: LEVELS, ..Hot::default() }.recipe(&f);
+    let embedding = Hot { levels: LEVELS, ..Hot::default() }.parameters(&f);
     let embedded = embedding.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
     let mut same = moment.objective()?;
-    let (mut coarser, recipe) = Rediscretised::new(&mut same, LEVELS, moment.step())?;
-    let quadrature = recipe.build_from(coarser.system_at(&z)?.system(), &Cpu::new())?;
+    let (mut coarser, parameters) = Rediscretised::new(&mut same, LEVELS, moment.step())?;
+    let quadrature = parameters.build_from(coarser.system_at(&z)?.system(), &Cpu::new())?;
     println!(
         "\n`spy`: {scene} after {frames} frames, {} particles: nodes, blocks a row\n",
         asked.particles()

@@ -177,10 +177,10 @@ fn coarser_grids_integrate_the_same_particles() -> Outcome<()> {
     let Step { given, .. } = moment.step();
     let z = vec![0.0; moment.objective()?.size()];
     let (mut before, mut f) = (moment.objective()?, moment.objective()?);
-    let (mut f, recipe) = Rediscretised::new(&mut f, 3, moment.step())?;
-    let refused = recipe.build_from(before.system_at(&z)?.system(), &Cpu::new());
+    let (mut f, parameters) = Rediscretised::new(&mut f, 3, moment.step())?;
+    let refused = parameters.build_from(before.system_at(&z)?.system(), &Cpu::new());
     assert!(refused.is_err(), "no matrix on coarser grids yet");
-    let m = recipe.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
+    let m = parameters.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
     assert_eq!(m.levels(), 3, "{m}");
     for level in 1..3 {
         let mut particles = given.particles.to_vec();
@@ -200,8 +200,8 @@ fn coarser_grids_integrate_the_same_particles() -> Outcome<()> {
     }
     // They follow the particles from system to system.
     let other = SplitMix64::new(5).numbers(z.len());
-    let moved = recipe.build_from(f.system_at(&other)?.system(), &Cpu::new())?;
-    let back = recipe.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
+    let moved = parameters.build_from(f.system_at(&other)?.system(), &Cpu::new())?;
+    let back = parameters.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
     let values = |m: &Option<&Bsr<f64>>| m.map(|a| a.values().to_vec());
     for level in 1..3 {
         let [first, moved, back] = [&m, &moved, &back].map(|m| values(&m.matrix(level)));

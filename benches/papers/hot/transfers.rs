@@ -18,9 +18,12 @@ const DRIVERS: [Driver; 5] = [Driver::Hot, Driver::LbfgsH, Driver::LbfgsMas, Dri
 /// Counts the transfers of a step by each driver, after one that has filled its memory, and those of a refresh of the
 /// hierarchy of HOT.
 pub(crate) fn run(asked: &Asked) -> Outcome<()> {
-    let on: AnyBackend<f64> = AnyBackend::choose("opencl".parse()?)?;
+    let backend: AnyBackend<f64> = AnyBackend::choose("opencl".parse()?)?;
     let (particles, frames) = (asked.particles(), asked.frames.unwrap_or(FRAMES));
-    println!("\n`transfers`: one time step after {frames} frames, {particles} particles, on {}\n", on.name());
+    println!(
+        "\n`transfers`: one time step after {frames} frames, {particles} particles, on {}\n",
+        backend.name()
+    );
     println!(
         "| scene | nodes | what | iterations | of CG | synchronisations | uploads | MB | downloads | MB |"
     );
@@ -29,25 +32,25 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     for scene in asked.scenes.as_ref().unwrap_or(&own) {
         let moment = Moment::new(scene, particles, frames, &asked.states)?;
         for driver in DRIVERS {
-            let mut minimizer = Minimizer::new(&options(driver)?, on.clone());
+            let mut minimizer = Minimizer::new(&options(driver)?, backend.clone());
             let mut step = || {
-                let (mut f, before) = (moment.objective()?, on.transfers());
+                let (mut f, before) = (moment.objective()?, backend.transfers());
                 let nodes = f.size() / 3;
                 let solved = minimizer.solve(&mut f)?;
-                Outcome::Ok((nodes, solved.iterations, on.transfers() - before))
+                Outcome::Ok((nodes, solved.iterations, backend.transfers() - before))
             };
             step()?;
             let (nodes, [outer, inner], moved) = step()?;
             println!("| {scene} | {nodes} | {driver} | {outer} | {inner} | {}", text(moved));
         }
         let mut f = moment.objective()?;
-        let (recipe, z) = (Hot::default().recipe(&f), f.start());
+        let (parameters, z) = (Hot::default().parameters(&f), f.start());
         let nodes = f.size() / 3;
         let system = f.system_at(&z)?.system();
-        let mut m = recipe.build_from(system, &on)?;
-        let before = on.transfers();
+        let mut m = parameters.build_from(system, &backend)?;
+        let before = backend.transfers();
         m.update(system)?;
-        println!("| {scene} | {nodes} | a refresh | | | {}", text(on.transfers() - before));
+        println!("| {scene} | {nodes} | a refresh | | | {}", text(backend.transfers() - before));
     }
     Ok(())
 }

@@ -99,18 +99,18 @@ impl Parameters {
         &self,
         precond: Precond,
         system: System<'_, f64>,
-        on: &Cpu<V, S>,
+        backend: &Cpu<V, S>,
     ) -> Result<Built<Vec<V>>, SetupError> {
         match precond {
             Precond::SmoothedAggregation if V::NAME != S::NAME => in_f32(self.aggregation.build_f32(system)?),
             Precond::RugeStueben if V::NAME != S::NAME => in_f32(self.ruge_stueben.build_f32(system)?),
             Precond::Skinning if V::NAME != S::NAME => in_f32(self.skinning.build_f32(system)?),
-            Precond::Schwarz => one_level(self.schwarz.build_from(system, on)?),
-            Precond::OverlappingSchwarz => one_level(self.overlapping.build_from(system, on)?),
-            Precond::RestrictedSchwarz => one_level(self.restricted.build_from(system, on)?),
-            Precond::Ic0 => one_level(Ic0::default().build_from(system, on)?),
-            Precond::Ilu0 => one_level(Ilu0.build_from(system, on)?),
-            _ => self.build_on(precond, system, on),
+            Precond::Schwarz => one_level(self.schwarz.build_from(system, backend)?),
+            Precond::OverlappingSchwarz => one_level(self.overlapping.build_from(system, backend)?),
+            Precond::RestrictedSchwarz => one_level(self.restricted.build_from(system, backend)?),
+            Precond::Ic0 => one_level(Ic0::default().build_from(system, backend)?),
+            Precond::Ilu0 => one_level(Ilu0.build_from(system, backend)?),
+            _ => self.build_on(precond, system, backend),
         }
     }
 
@@ -122,21 +122,23 @@ impl Parameters {
         &self,
         precond: Precond,
         system: System<'_, f64>,
-        on: &B,
+        backend: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
         match precond {
-            Precond::SmoothedAggregation => hierarchy(self.aggregation.build_from(system, on)?),
-            Precond::RugeStueben => hierarchy(self.ruge_stueben.build_from(system, on)?),
-            Precond::Skinning => hierarchy(self.skinning.build_from(system, on)?),
-            Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
-            Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
-            Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
-            Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
+            Precond::SmoothedAggregation => hierarchy(self.aggregation.build_from(system, backend)?),
+            Precond::RugeStueben => hierarchy(self.ruge_stueben.build_from(system, backend)?),
+            Precond::Skinning => hierarchy(self.skinning.build_from(system, backend)?),
+            Precond::Jacobi => one_level(Jacobi::default().build_from(system, backend)?),
+            Precond::L1Jacobi => {
+                one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, backend)?)
+            }
+            Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, backend)?),
+            Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, backend)?),
             Precond::Ssor => {
                 let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-                one_level(ssor.build_from(system, on)?)
+                one_level(ssor.build_from(system, backend)?)
             }
-            Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
+            Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, backend)?),
             _ => one_level(Identity),
         }
     }

@@ -17,9 +17,9 @@ use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer
 /// use coarsen_backend::{Backend, Cpu};
 /// use coarsen_core::{LinearOperator, Vector};
 /// use coarsen_sparse::Bsr;
-/// let on = Cpu::mixed(); // f64 vectors over f32 storage
-/// let a = on.matrix(&Bsr::<f64>::identity(2, 1)?)?;
-/// let x = on.vector(&[1.0, 2.0])?;
+/// let backend = Cpu::mixed(); // f64 vectors over f32 storage
+/// let a = backend.matrix(&Bsr::<f64>::identity(2, 1)?)?;
+/// let x = backend.vector(&[1.0, 2.0])?;
 /// let mut y = x.like()?;
 /// a.apply(&x, &mut y);
 /// assert_eq!(y, x);

@@ -74,9 +74,9 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
     /// # Errors
     /// The errors of `scalar`, [`SetupError::Coupled`] if a block of A is not a multiple of I, and
     /// [`SetupError::NotSquare`].
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         let (a, contact) = scalar(&system)?;
-        let each = self.scalar.build_from(of_scalars(&system, &a, contact.as_ref()), on)?;
+        let each = self.scalar.build_from(of_scalars(&system, &a, contact.as_ref()), backend)?;
         let (n, block) = (a.shape().0, system.matrix.block().0);
         let zeros = vec![V::zero(); n];
         Ok(Components { each, block, r: zeros.clone(), z: zeros })

@@ -75,7 +75,7 @@ fn real<T: Real>(x: &[f64]) -> Vec<T> {
 }
 
 fn close<B: Backend>(
-    on: &B,
+    backend: &B,
     found: &B::Vector,
     expected: &[f64],
     scale: f64,
@@ -83,7 +83,7 @@ fn close<B: Backend>(
     invariant: &str,
 ) {
     let mut host = vec![B::Real::default(); expected.len()];
-    on.read(found, &mut host).expect("a vector is readable");
+    backend.read(found, &mut host).expect("a vector is readable");
     for (i, (f, e)) in host.iter().zip(expected).enumerate() {
         let error = (f.as_f64() - e).abs();
         assert!(
@@ -95,35 +95,35 @@ fn close<B: Backend>(
 }
 
 /// Tests fill, copy, axpby, hadamard, renewed vectors, dots and cg_update.
-pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
+pub fn vectors<B: Backend>(backend: &B, tolerance: f64) {
     for n in NODES.into_iter().chain([4096, 10_000]) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
-        let [vx, vy, vd] = [&x, &y, &d].map(|v| on.vector(&real(v)).expect("memory for a vector"));
-        let fresh = || on.vector(&real(&y)).expect("memory for a vector");
+        let [vx, vy, vd] = [&x, &y, &d].map(|v| backend.vector(&real(v)).expect("memory for a vector"));
+        let copy_of_y = || backend.vector(&real(&y)).expect("memory for a vector");
         let scalar = |v: f64| vx.scalar(B::Real::from_f64(v));
         let zip =
             |f: &dyn Fn(f64, f64, f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(x[i], y[i], d[i])).collect() };
 
-        let mut v = fresh();
+        let mut v = copy_of_y();
         assert_eq!(v.size(), n);
         v.fill(B::Real::from_f64(0.5));
-        close(on, &v, &vec![0.5; n], 1.0, 0.0, "fill");
+        close(backend, &v, &vec![0.5; n], 1.0, 0.0, "fill");
         v.copy(&vx);
-        close(on, &v, &x, 1.0, tolerance, "copy");
+        close(backend, &v, &x, 1.0, tolerance, "copy");
         for (a, b) in [(0.5, 0.0), (2.0, 1.0), (-1.0, 0.25)] {
-            let mut v = fresh();
+            let mut v = copy_of_y();
             v.axpby(&scalar(a), &vx, &scalar(b));
-            close(on, &v, &zip(&|x, y, _| a * x + b * y), 4.0, tolerance, "axpby");
-            let mut v = fresh();
+            close(backend, &v, &zip(&|x, y, _| a * x + b * y), 4.0, tolerance, "axpby");
+            let mut v = copy_of_y();
             v.hadamard(&scalar(a), &vd, &vx, &scalar(b));
-            close(on, &v, &zip(&|x, y, d| a * d * x + b * y), 4.0, tolerance, "hadamard");
+            close(backend, &v, &zip(&|x, y, d| a * d * x + b * y), 4.0, tolerance, "hadamard");
         }
         // Neither the old entries nor the old length of a vector show after it is renewed.
         for old in [&[][..], &x[..n / 2], &[&x[..], &y[..]].concat()] {
-            let mut v = on.vector(&real(old)).expect("memory for a vector");
+            let mut v = backend.vector(&real(old)).expect("memory for a vector");
             v.renew_like(&vx).expect("memory for a vector");
             assert!(v.same_layout(&vx), "a renewed vector of {n}");
-            close(on, &v, &vec![0.0; n], 0.0, 0.0, "a renewed vector");
+            close(backend, &v, &vec![0.0; n], 0.0, 0.0, "a renewed vector");
             v.copy(&vx);
             let [found, expected] = [v.dot(&vy), vx.dot(&vy)].map(|s| s.read());
             assert!(found == expected, "a dot of a renewed vector of {n}");
@@ -140,10 +140,10 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
         for (found, expected) in expected {
             assert!((found.read().as_f64() - expected).abs() <= tolerance * (n as f64 + 1.0), "dots at {n}");
         }
-        let (mut u, mut r) = (fresh(), on.vector(&real(&d)).expect("memory for a vector"));
+        let (mut u, mut r) = (copy_of_y(), backend.vector(&real(&d)).expect("memory for a vector"));
         let rr = B::Vector::cg_update(&mut u, &mut r, &scalar(0.5), &vx, &vy);
-        close(on, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "cg_update x");
-        close(on, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "cg_update r");
+        close(backend, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "cg_update x");
+        close(backend, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "cg_update r");
         let expected = sum(&|i| (d[i] - 0.5 * y[i]).powi(2));
         assert!(
             (rr.read().as_f64() - expected).abs() <= tolerance * (n as f64 + 1.0),
@@ -153,22 +153,22 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
 }
 
 /// Tests apply, apply_dot, residual, apply_add and set_values.
-pub fn products<B: Backend>(on: &B, tolerance: f64) {
+pub fn products<B: Backend>(backend: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
         let [x, y] = [1, 2].map(|seed| noise(n * b, seed));
         let oracle = Reference::default().matrix(&a).expect("the reference takes any matrix");
-        let matrix = on.matrix(&a).expect("memory for a matrix");
-        let [vx, vy] = [&x, &y].map(|v| on.vector(&real(v)).expect("memory for a vector"));
+        let matrix = backend.matrix(&a).expect("memory for a matrix");
+        let [vx, vy] = [&x, &y].map(|v| backend.vector(&real(v)).expect("memory for a vector"));
         let (mut expected, scale) = (vec![0.0; n * b], 32.0 * b as f64);
         let mut found = vx.like().expect("memory for a vector");
         assert_eq!(LinearOperator::shape(&matrix), (n * b, n * b));
 
         oracle.apply(&x, &mut expected);
         matrix.apply(&vx, &mut found);
-        close(on, &found, &expected, scale, tolerance, "apply");
+        close(backend, &found, &expected, scale, tolerance, "apply");
         let dot = matrix.apply_dot(&vx, &mut found);
-        close(on, &found, &expected, scale, tolerance, "apply_dot");
+        close(backend, &found, &expected, scale, tolerance, "apply_dot");
         let [value, magnitude] = B::Vector::wait_for([&dot.value, &dot.magnitude]);
         let terms: Vec<f64> = x.iter().zip(&expected).map(|(x, y)| x * y).collect();
         let allowed = tolerance * scale * (n as f64 + 1.0);
@@ -176,13 +176,13 @@ pub fn products<B: Backend>(on: &B, tolerance: f64) {
         assert!((magnitude.as_f64() - terms.iter().map(|t| t.abs()).sum::<f64>()).abs() <= allowed);
         oracle.residual(&y, &x, &mut expected);
         matrix.residual(&vy, &vx, &mut found);
-        close(on, &found, &expected, scale, tolerance, "residual");
+        close(backend, &found, &expected, scale, tolerance, "residual");
         for (p, q) in [(0.5, 0.0), (-1.0, 1.0), (2.0, 0.5)] {
             let mut e = y.clone();
             oracle.apply_add(p, &x, q, &mut e);
             found.copy(&vy);
             matrix.apply_add(B::Real::from_f64(p), &vx, B::Real::from_f64(q), &mut found);
-            close(on, &found, &e, scale * 2.0, tolerance, "apply_add");
+            close(backend, &found, &e, scale * 2.0, tolerance, "apply_add");
         }
         let mut changed = a.clone();
         changed.values_mut().iter_mut().for_each(|v| *v *= 0.5);
@@ -191,42 +191,45 @@ pub fn products<B: Backend>(on: &B, tolerance: f64) {
         matrix.apply(&vx, &mut found);
         oracle.apply(&x, &mut expected);
         expected.iter_mut().for_each(|v| *v *= 0.5);
-        close(on, &found, &expected, scale, tolerance, "set_values");
+        close(backend, &found, &expected, scale, tolerance, "set_values");
     }
 }
 
 /// Tests dense blocks.
-pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
+pub fn blocks<B: Backend>(backend: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let host = DenseBlocks::new(b, noise(n * b * b, 7)).expect("whole blocks");
         let [r, z] = [1, 2].map(|seed| noise(n * b, seed));
         let oracle = Reference::default().blocks(&host).expect("the reference takes any blocks");
-        let mut blocks =
-            on.blocks(&DenseBlocks::new(b, vec![0.0; n * b * b]).expect("whole blocks")).expect("memory");
+        let mut blocks = backend
+            .blocks(&DenseBlocks::new(b, vec![0.0; n * b * b]).expect("whole blocks"))
+            .expect("memory");
         B::set_blocks(&mut blocks, &host).expect("the same size");
-        let vr = on.vector(&real(&r)).expect("memory for a vector");
+        let vr = backend.vector(&real(&r)).expect("memory for a vector");
         for (p, q) in [(1.0, 0.0), (0.5, 1.0), (-2.0, 0.25)] {
             let mut expected = z.clone();
             Reference::apply_blocks(&oracle, p, &r, q, &mut expected);
-            let mut found = on.vector(&real(&z)).expect("memory for a vector");
+            let mut found = backend.vector(&real(&z)).expect("memory for a vector");
             B::apply_blocks(&blocks, B::Real::from_f64(p), &vr, B::Real::from_f64(q), &mut found);
-            close(on, &found, &expected, 4.0 * b as f64, tolerance, "blocks");
+            close(backend, &found, &expected, 4.0 * b as f64, tolerance, "blocks");
         }
     }
 }
 
 /// Tests relaxation in the order of the backend, in small chunks and in natural order.
-pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
+pub fn relaxation<B: Backend>(backend: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
         let d = DenseBlocks::inverse_diagonal(&a, "gauss-seidel").expect("the ring is diagonally dominant");
         let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
         let pattern: &Arc<Pattern> = a.pattern();
-        for sets in [on.relaxation_order(pattern), RowSets::chunked(pattern, 10), RowSets::natural(pattern)] {
-            let (matrix, blocks) = (on.matrix(&a).expect("memory"), on.blocks(&d).expect("memory"));
-            let rows = on.rows(&sets).expect("memory");
-            let vb = on.vector(&real(&rhs)).expect("memory");
-            let (mut found, mut expected) = (on.vector(&real(&start)).expect("memory"), start.clone());
+        for sets in
+            [backend.relaxation_order(pattern), RowSets::chunked(pattern, 10), RowSets::natural(pattern)]
+        {
+            let (matrix, blocks) = (backend.matrix(&a).expect("memory"), backend.blocks(&d).expect("memory"));
+            let rows = backend.rows(&sets).expect("memory");
+            let vb = backend.vector(&real(&rhs)).expect("memory");
+            let (mut found, mut expected) = (backend.vector(&real(&start)).expect("memory"), start.clone());
             let oracle = (
                 Reference::default().matrix(&a).expect("any"),
                 Reference::default().blocks(&d).expect("any"),
@@ -235,11 +238,11 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
                 matrix.relax(&rows, sweep, &blocks, B::Real::from_f64(omega), &vb, &mut found);
                 Matrix::<Reference>::relax(&oracle.0, &sets, sweep, &oracle.1, omega, &rhs, &mut expected);
             }
-            close(on, &found, &expected, 8.0, tolerance, "relax");
+            close(backend, &found, &expected, 8.0, tolerance, "relax");
             for beta in [0.0, 0.5] {
-                let vx = on.vector(&real(&rhs)).expect("memory");
+                let vx = backend.vector(&real(&rhs)).expect("memory");
                 let (mut step, mut y) =
-                    (on.vector(&real(&start)).expect("memory"), vx.like().expect("memory"));
+                    (backend.vector(&real(&start)).expect("memory"), vx.like().expect("memory"));
                 let (mut expected_step, mut expected) = (start.clone(), vec![0.0; n * b]);
                 matrix.relax_into(
                     &blocks,
@@ -251,30 +254,31 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
                     &mut y,
                 );
                 oracle.0.relax_into(&oracle.1, 0.5, beta, &rhs, &rhs, &mut expected_step, &mut expected);
-                close(on, &step, &expected_step, 8.0, tolerance, "relax_into, the step");
-                close(on, &y, &expected, 8.0, tolerance, "relax_into");
+                close(backend, &step, &expected_step, 8.0, tolerance, "relax_into, the step");
+                close(backend, &y, &expected, 8.0, tolerance, "relax_into");
             }
         }
     }
 }
 
 /// Tests that wrong sizes are errors and leave the old state unchanged.
-pub fn wrong_sizes<B: Backend>(on: &B) {
-    let mut v = on.vector(&real(&[1.0, 2.0])).expect("memory");
-    assert!(on.read(&v, &mut [B::Real::default(); 3]).is_err());
-    assert!(on.write(&[B::Real::default(); 1], &mut v).is_err());
-    close(on, &v, &[1.0, 2.0], 1.0, 0.0, "write");
-    let mut matrix = on.matrix(&ring(4, 1)).expect("memory");
+pub fn wrong_sizes<B: Backend>(backend: &B) {
+    let mut v = backend.vector(&real(&[1.0, 2.0])).expect("memory");
+    assert!(backend.read(&v, &mut [B::Real::default(); 3]).is_err());
+    assert!(backend.write(&[B::Real::default(); 1], &mut v).is_err());
+    close(backend, &v, &[1.0, 2.0], 1.0, 0.0, "write");
+    let mut matrix = backend.matrix(&ring(4, 1)).expect("memory");
     assert!(matrix.set_values(&ring(5, 1)).is_err());
     // The same number of values in another pattern.
     let moved: Vec<(u32, u32, f64)> = (0..ring(4, 1).nnz() as u32).map(|k| (k / 4, k % 4, 1.0)).collect();
     let moved = coarsen_sparse::assembly::from_triplets(4, 4, &moved).expect("places are inside the matrix");
     assert_eq!(moved.nnz(), ring(4, 1).nnz());
     assert!(matrix.set_values(&moved).is_err(), "values of another pattern");
-    let mut blocks = on.blocks(&DenseBlocks::new(1, vec![1.0, 2.0]).expect("whole blocks")).expect("memory");
+    let mut blocks =
+        backend.blocks(&DenseBlocks::new(1, vec![1.0, 2.0]).expect("whole blocks")).expect("memory");
     let larger = DenseBlocks::new(2, vec![1.0; 8]).expect("whole blocks");
     assert!(B::set_blocks(&mut blocks, &larger).is_err());
     let mut z = v.like().expect("memory");
     B::apply_blocks(&blocks, B::Real::from_f64(1.0), &v, B::Real::from_f64(0.0), &mut z);
-    close(on, &z, &[1.0, 4.0], 1.0, 0.0, "set_values");
+    close(backend, &z, &[1.0, 4.0], 1.0, 0.0, "set_values");
 }

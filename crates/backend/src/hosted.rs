@@ -36,16 +36,16 @@ use crate::{Backend, Reused, SetupError, Update};
 /// assert_eq!(z, [0.5, 1.0]);
 /// ```
 pub struct Hosted<B: Backend, M> {
-    on: B,
+    backend: B,
     method: M,
     r: Vec<B::Real>,
     z: Vec<B::Real>,
 }
 
 impl<B: Backend, M> Hosted<B, M> {
-    /// Wraps `method`, which takes vectors of `size` numbers, for the backend `on`.
-    pub fn new(method: M, size: usize, on: &B) -> Self {
-        Self { on: on.clone(), method, r: vec![zero(); size], z: vec![zero(); size] }
+    /// Wraps `method`, which takes vectors of `size` numbers, for vectors of `backend`.
+    pub fn new(method: M, size: usize, backend: &B) -> Self {
+        Self { backend: backend.clone(), method, r: vec![zero(); size], z: vec![zero(); size] }
     }
 
     /// Returns the host method.
@@ -68,9 +68,9 @@ impl<B: Backend, M: Preconditioner<Vec<B::Real>>> Preconditioner<B::Vector> for 
             r.size(),
             z.size()
         );
-        let read = self.on.read(r, &mut self.r);
+        let read = self.backend.read(r, &mut self.r);
         self.method.apply(&self.r, &mut self.z);
-        if read.and_then(|()| self.on.write(&self.z, z)).is_err() {
+        if read.and_then(|()| self.backend.write(&self.z, z)).is_err() {
             z.fill(B::Real::nan());
         }
     }

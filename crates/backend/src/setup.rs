@@ -8,7 +8,7 @@ use crate::{Backend, Reused, SetupError};
 /// A plain struct of parameters that turns a system into a preconditioner on a backend.
 ///
 /// Setup runs on the host, in the precision of the matrix, and rounds once when it copies its results to
-/// `on`.
+/// `backend`.
 ///
 /// The parameters of this library also have an inherent `build`, and what they build an inherent `update` and `patch`: only
 /// code that is generic over the method imports this trait and [`Update`].
@@ -20,18 +20,18 @@ pub trait Setup<T: Real, B: Backend> {
     ///
     /// # Errors
     /// [`SetupError`], with the row or node at fault.
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError>;
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError>;
 
     /// Builds the preconditioner of a matrix, or of anything else that converts into a [`System`].
     ///
     /// # Errors
     /// As [`build_from`](Self::build_from).
-    fn build<'a>(&self, system: impl Into<System<'a, T>>, on: &B) -> Result<Self::Built, SetupError>
+    fn build<'a>(&self, system: impl Into<System<'a, T>>, backend: &B) -> Result<Self::Built, SetupError>
     where
         Self: Sized,
         T: 'a,
     {
-        self.build_from(system.into(), on)
+        self.build_from(system.into(), backend)
     }
 }
 
@@ -154,12 +154,12 @@ macro_rules! inherent_build {
             pub fn build<'a, T: coarsen_core::Real + 'a, B: $crate::Backend>(
                 &self,
                 system: impl Into<coarsen_sparse::System<'a, T>>,
-                on: &B,
+                backend: &B,
             ) -> Result<<Self as $crate::Setup<T, B>>::Built, $crate::SetupError>
             where
                 Self: $crate::Setup<T, B>,
             {
-                <Self as $crate::Setup<T, B>>::build_from(self, system.into(), on)
+                <Self as $crate::Setup<T, B>>::build_from(self, system.into(), backend)
             }
         }
     };

@@ -47,9 +47,13 @@ impl<B: Backend> MatrixTransfer<B> {
     ///
     /// # Errors
     /// The errors of [`Backend::matrix`].
-    pub fn new<T: Real>(on: &B, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<Self, SetupError> {
+    pub fn new<T: Real>(
+        backend: &B,
+        p: &Prolongation<T>,
+        transpose: &TransposePlan,
+    ) -> Result<Self, SetupError> {
         let p = p.to_matrix()?;
-        Ok(Self::of(on.matrix(&p)?, on.matrix(&transpose.build(&p)?)?, p.nnz()))
+        Ok(Self::of(backend.matrix(&p)?, backend.matrix(&transpose.build(&p)?)?, p.nnz()))
     }
 
     /// P and Pᵀ with `entries` stored scalars each.

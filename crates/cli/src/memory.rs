@@ -25,25 +25,25 @@ impl Counting {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller guarantees the same about `layout` as `System` requires.
-        let place = unsafe { System.alloc(layout) };
-        if !place.is_null() {
+        let pointer = unsafe { System.alloc(layout) };
+        if !pointer.is_null() {
             Self::more(layout.size());
         }
-        place
+        pointer
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as in `alloc`; fresh pages of `System` are zero.
-        let place = unsafe { System.alloc_zeroed(layout) };
-        if !place.is_null() {
+        let pointer = unsafe { System.alloc_zeroed(layout) };
+        if !pointer.is_null() {
             Self::more(layout.size());
         }
-        place
+        pointer
     }
 
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: `place` came from `System` through the functions above, with this layout.
-        let moved = unsafe { System.realloc(place, layout, size) };
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: `pointer` came from `System` through the functions above, with this layout.
+        let moved = unsafe { System.realloc(pointer, layout, size) };
         if !moved.is_null() {
             HELD.fetch_sub(layout.size(), Relaxed);
             Self::more(size);
@@ -51,9 +51,9 @@ unsafe impl GlobalAlloc for Counting {
         moved
     }
 
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: as in `realloc`.
-        unsafe { System.dealloc(place, layout) };
+        unsafe { System.dealloc(pointer, layout) };
         HELD.fetch_sub(layout.size(), Relaxed);
     }
 }

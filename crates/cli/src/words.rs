@@ -12,7 +12,7 @@ use coarsen::{AnyError, Error};
 const OPTIONS: [(&str, &str); 10] = [
     ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
     ("for Ruge-Stueben coarsening", "for --precond rs (give --block-size 1)"),
-    ("Skinning::control_points", "--skinning-handles"),
+    ("Skinning::control_points", "--skinning-control-points"),
     ("AdditiveSchwarz::domain", "--as-domain"),
     ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
     ("take smaller domains, or factors", "take smaller domains, or --as-inner factors"),

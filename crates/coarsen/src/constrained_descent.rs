@@ -8,7 +8,7 @@
 //!
 //! where ‖∇d‖ = 1 unless d is an approximation. [`Supports`] finds which vertices are held: a vertex that the solution
 //! would pull is released, one that would enter is held, and one that is held sticks or slides by Coulomb's law. [`Step`]
-//! filters (2) for each set of held vertices, and its preconditioner follows. Then a part of p is taken that lowers the merit
+//! filters (2) for each set of held vertices, and updates its preconditioner. Then a part of p is taken that lowers the merit
 //!
 //! > f(x) − drag · x + ν Σ max(0, −d(xᵢ)) + ν Σ ‖xᵢ − sᵢ‖                                (3)
 //!
@@ -56,9 +56,9 @@ const NEAR: f64 = 10.0;
 /// The number of solves of (2) in an iteration.
 const REVIEWS: usize = 5;
 
-/// The number of iterations in which friction follows, or fewer if (3) cannot be lowered; then it stays, since states
+/// The number of iterations in which friction is updated, or fewer if (3) cannot be lowered; then it is frozen, since states
 /// may cycle between stick and slide.
-const FOLLOWED: usize = 4;
+const FRICTION_UPDATES: usize = 4;
 
 /// The relative tolerance of (2). The signs of forces are taken from its solution.
 const INNER: f64 = 1e-3;
@@ -143,7 +143,7 @@ impl ConstrainedDescent {
         x: &mut Vec<f64>,
     ) -> Result<(DescentOutcome, [usize; 2]), AnyError> {
         let (mut outer, mut inner) = (0, 0);
-        let (n, h, mut followed) = (x.len(), f.step(), FOLLOWED);
+        let (n, h, mut friction_updates) = (x.len(), f.step(), FRICTION_UPDATES);
         let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
         loop {
             f.gradient(x, &mut g);
@@ -163,7 +163,7 @@ impl ConstrainedDescent {
             if outer >= self.iterations {
                 return Ok((DescentOutcome::IterationLimit, [outer, inner]));
             }
-            self.states.supports.freeze_friction(outer >= followed);
+            self.states.supports.freeze_friction(outer >= friction_updates);
             outer += 1;
             let pushed = self.direction(f, x, &g, [&mut p, &mut drag], &mut inner);
             f.project(true);
@@ -195,8 +195,8 @@ impl ConstrainedDescent {
                 }
                 share *= 0.5;
             }
-            if !lowered && outer <= followed {
-                followed = 0; // states may cycle already
+            if !lowered && outer <= friction_updates {
+                friction_updates = 0; // states may cycle already
                 continue;
             }
             if !lowered {
@@ -233,7 +233,7 @@ impl ConstrainedDescent {
         nearest(obstacles, point(x, node)).map_or(0.0, |(_, d)| d.max(0.0))
     }
 
-    /// Lets supports follow x: p is measured from there.
+    /// Moves the supports to x, from which p is measured.
     fn place(
         &mut self,
         obstacles: &[ObstacleConstraint],

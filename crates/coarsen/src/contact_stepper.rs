@@ -2,7 +2,7 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² a    (1)
 //!
-//! from x_n + h v_n or as far on this way as contact allows, and then v_{n+1} = (x_{n+1} − x_n) / h.
+//! from x_n + h v_n or as far along this displacement as contact allows, and then v_{n+1} = (x_{n+1} − x_n) / h.
 
 use coarsen_contact::{ClothContact, ContactError, Pair};
 use coarsen_core::{Error, Objective, Stop};
@@ -16,7 +16,7 @@ use coarsen_optimize::{
 ///
 /// A step takes the minimum of (1), or where its descent ends before; [`DescentReport::outcome`] tells. The potential E
 /// contains a [`ClothContact`], which bounds the start of the descent and each step of it, so no pair of triangles crosses in
-/// any iterate, whether the descent converges or not. The start is x_n where something bounds its way and f is lower at x_n than at the end.
+/// any iterate, whether the descent converges or not. The start is x_n where something bounds this displacement and f is lower at x_n than at its end.
 /// If the limit on iterations ends a descent whose last step a pair has cut below half of its direction, it begins again,
 /// [`restarts`](Self::restarts) times at most, since the pair holds back everything else.
 ///
@@ -133,8 +133,8 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
         Ok(report)
     }
 
-    /// Where the descent of a step that has [begun](ImplicitEuler::begin) starts: at x + h v or as far on this way as the
-    /// potential allows, or at x where the potential bounds this way and f is lower at x. x and v as in [`step`](Self::step). *Panics* on
+    /// Where the descent of a step that has [begun](ImplicitEuler::begin) starts: at x + h v or as far along h v as the
+    /// potential allows, or at x where the potential bounds this displacement and f is lower at x. x and v as in [`step`](Self::step). *Panics* on
     /// wrong lengths.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use coarsen_core::Real;
 use coarsen_schwarz::{DampedDomains, Schwarz, SchwarzBackend};
 use coarsen_sparse::System;
 
-use coarsen_multigrid::{Cycle, Grid, Multigrid, SmootherRecipe, Smoothing};
+use coarsen_multigrid::{Cycle, Grid, Multigrid, SmootherParameters, Smoothing};
 use coarsen_smoothed_aggregation::{Modes, SmoothedAggregation, tamstorf};
 
 /// Small dense domains as smoother on the finest levels, and another smoother on the coarser levels.
@@ -38,14 +38,14 @@ pub struct OverDomains {
     pub below: Smoothing,
 }
 
-impl<T: Real, B: SchwarzBackend> SmootherRecipe<B, T> for OverDomains {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+impl<T: Real, B: SchwarzBackend> SmootherParameters<B, T> for OverDomains {
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         if grid.depth >= self.levels {
-            return self.below.smoother(grid, on);
+            return self.below.smoother(grid, backend);
         }
         let Grid { a, positions, cancel, .. } = *grid;
         let system = System { positions, cancel, ..System::from(a) };
-        Ok(Box::new(self.domains.build_from(system, on)?))
+        Ok(Box::new(self.domains.build_from(system, backend)?))
     }
 }
 

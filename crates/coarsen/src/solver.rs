@@ -39,7 +39,7 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// A solver that keeps the method and the preconditioner that it chose, for systems that follow each other.
 ///
 /// The first solve tries methods as [`Auto`] does. Later solves take the method that ended it; its preconditioner is updated
-/// to the system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
+/// as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
 /// unknowns changes, methods are tried again.
 ///
 /// Nothing is kept, so that every solve tries methods, if a row prescribes a value by a huge diagonal entry or if A is symmetric
@@ -68,11 +68,11 @@ pub struct Solver {
     /// A flag that cancels setups from another thread; none at first.
     pub cancel: Option<Arc<Cancel>>,
     system: OwnedSystem<f64>,
-    kept: Option<Following>,
+    kept: Option<CachedMethod>,
 }
 
 /// The method that solved the last system, with its preconditioner.
-struct Following {
+struct CachedMethod {
     method: Method,
     precond: Precond,
     single: bool,
@@ -113,7 +113,7 @@ impl Solver {
         let system = system.into();
         system.check()?;
         // Contact is not negated, and prescribed values need another system.
-        let other = |kept: &mut Following| {
+        let other = |kept: &mut CachedMethod| {
             let matrix = &kept.step.system.matrix;
             (system.matrix.shape(), system.matrix.block()) != (matrix.shape(), matrix.block())
                 || kept.negated && system.contact.is_some()
@@ -171,7 +171,7 @@ impl Solver {
         let (mut solved, built) = auto.solve_and_keep(system, b, x, &mut counted)?;
         let keeps = solved.ending.converged() && !(solved.negated && system.contact.is_some());
         if let (Some(built), Some(last), true) = (built, solved.attempts.last(), keeps) {
-            self.kept = Some(Following::new(last, solved.negated, built, system)?);
+            self.kept = Some(CachedMethod::new(last, solved.negated, built, system)?);
         }
         if let Some(before) = before {
             solved.iterations += before.iterations;
@@ -198,7 +198,7 @@ impl Solver {
     }
 }
 
-impl Following {
+impl CachedMethod {
     /// Keeps what the last attempt at a system has built.
     fn new(
         last: &Attempt,
@@ -427,21 +427,21 @@ mod tests {
         cancel.cancel();
         let mut other = a.clone();
         other.values_mut().iter_mut().for_each(|v| *v *= 3.0);
-        let mut fresh = Solver::new(&other).unwrap();
-        (fresh.auto, fresh.cancel) = (solver.auto, Some(cancel.clone()));
-        let solved = fresh.solve(&b, &mut x).unwrap();
+        let mut rebuilt = Solver::new(&other).unwrap();
+        (rebuilt.auto, rebuilt.cancel) = (solver.auto, Some(cancel.clone()));
+        let solved = rebuilt.solve(&b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
         cancel.reset();
-        let _ = fresh.solve(&b, &mut x).unwrap().converged().unwrap();
+        let _ = rebuilt.solve(&b, &mut x).unwrap().converged().unwrap();
         assert!(relative_residual(&other, &b, &x) <= 1e-8);
 
         // A kept method that another pattern builds again, which is cancelled, reports the residual of x.
         let chain = |i: u32| [(i, i, 2.1), (i, (i + 1) % 14_400, -1.0), ((i + 1) % 14_400, i, -1.0)];
         let entries: Vec<_> = (0..14_400).flat_map(chain).collect();
         let ring = coarsen_sparse::assembly::from_triplets(14_400, 14_400, &entries).unwrap();
-        fresh.update(&ring).unwrap();
+        rebuilt.update(&ring).unwrap();
         cancel.cancel();
-        let solved = fresh.solve(&b, &mut x).unwrap();
+        let solved = rebuilt.solve(&b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
         assert_eq!(solved.true_residual, relative_residual(&ring, &b, &x));
     }

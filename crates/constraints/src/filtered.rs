@@ -100,7 +100,7 @@ fn structure<T: Real>(
 ) -> Result<(), SparseError> {
     let size = a.block().0 * a.block().1;
     // The values are resized before the pattern is replaced. So insufficient memory leaves both unchanged.
-    if !(0..groups.count()).any(|g| groups.is_wide(g)) {
+    if !(0..groups.count()).any(|g| groups.has_several_nodes(g)) {
         if !Arc::ptr_eq(place, a.pattern()) {
             resize(values, a.pattern().len() * size)?;
             symbolic.retire(std::mem::replace(place, a.pattern().clone()));
@@ -309,7 +309,7 @@ impl<T: Real> Filtered<T> {
     /// The block rows that the last update changed by other constraints, or by contact pairs that came or went,
     /// in increasing order. After the build, and after an update with another pattern of E, all rows.
     ///
-    /// Changed values of E and of lasting contact pairs are not looked at. Pass the rows to
+    /// Changed values of E and of lasting contact pairs are not compared. Pass the rows to
     /// `Update::patch` of a preconditioner.
     pub fn touched(&self) -> &[u32] {
         &self.touched.rows

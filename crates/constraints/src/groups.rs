@@ -87,7 +87,7 @@ impl ConstraintGroups {
 
     /// Whether group g has more than one node.
     #[inline]
-    pub(super) fn is_wide(&self, g: usize) -> bool {
+    pub(super) fn has_several_nodes(&self, g: usize) -> bool {
         self.starts[g + 1] - self.starts[g] > 1
     }
 
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!((groups.nodes(1), groups.members(1)), (&[4, 5, 9][..], &[0, 3, 4][..]));
             assert_eq!((groups.nodes(2), groups.members(2)), (&[11][..], &[2][..]));
             assert_eq!((groups.of[9], groups.place[9], groups.of[3]), (1, 2, NONE));
-            assert!(groups.is_wide(0) && !groups.is_wide(2));
+            assert!(groups.has_several_nodes(0) && !groups.has_several_nodes(2));
         }
         c.clear();
         groups.find(&c);

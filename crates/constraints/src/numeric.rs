@@ -55,7 +55,7 @@ impl Numeric {
         BlockRows::new(pattern.offsets(), size, &mut *values).for_each(work, |i, row| {
             spread(a, i, pattern.row(i), row);
             right(f, pattern.row(i), row);
-            if groups.of[i] != NONE && !groups.is_wide(groups.of[i] as usize) {
+            if groups.of[i] != NONE && !groups.has_several_nodes(groups.of[i] as usize) {
                 let g = groups.of[i] as usize;
                 for block in row.chunks_exact_mut(size) {
                     left(f, g, block);
@@ -66,7 +66,8 @@ impl Numeric {
         // Only groups of several nodes need the following steps.
         refill(&mut self.starts, groups.count() + 1, 0);
         for g in 0..groups.count() {
-            let columns = if groups.is_wide(g) { pattern.row(groups.nodes(g)[0] as usize).len() } else { 0 };
+            let columns =
+                if groups.has_several_nodes(g) { pattern.row(groups.nodes(g)[0] as usize).len() } else { 0 };
             self.starts[g + 1] = self.starts[g] + f.rank(g) * columns * b;
         }
         let end = self.starts[groups.count()];
@@ -82,7 +83,7 @@ impl Numeric {
         });
         let (starts, products) = (&self.starts, &self.products);
         BlockRows::new(pattern.offsets(), size, values).for_each(work, |i, row| {
-            if groups.wide_nodes(i).is_some() {
+            if groups.several_nodes(i).is_some() {
                 let g = groups.of[i] as usize;
                 finish(f, g, i, &products[starts[g]..starts[g + 1]], row);
                 add_complement(f, g, i, scales[g], pattern.row(i), row);

@@ -55,7 +55,7 @@ struct Support {
 /// Nodes with three unknowns at obstacles: a set of constraints whose members come and go.
 ///
 /// Solve with the constraints of [`constrain`](Self::constrain) and the forces of
-/// [`add_friction`](Self::add_friction), then let [`review`](Self::review) look at the forces of the obstacles, until
+/// [`add_friction`](Self::add_friction), then call [`review`](Self::review), which tests the forces of the obstacles, until
 /// it changes nothing. Then n · x ≥ d, λ ≥ 0, ‖τ‖ ≤ μ λ, and only nodes on the plane are pushed. Without friction this is
 /// the minimum of ½ xᵀ A x − bᵀ x over all x outside of the obstacles.
 ///
@@ -201,7 +201,7 @@ impl Supports {
         self.all[k].state
     }
 
-    /// Keeps friction as it is from now on, or lets it follow again: while it is frozen, [`review`](Self::review) holds and
+    /// Keeps friction as it is from now on, or updates it again: while it is frozen, [`review`](Self::review) holds and
     /// releases nodes, but those that stick go on sticking, and those that slide keep their force. *Use* where states
     /// cycle between stick and slide: the rest is a convex problem. Nodes that are held meanwhile slide without friction.
     pub fn freeze_friction(&mut self, frozen: bool) {

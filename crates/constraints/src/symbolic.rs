@@ -21,7 +21,7 @@ pub(super) struct Symbolic {
     /// node of such a group. The lists of the groups follow the lists of the rows.
     bounds: Vec<usize>,
     /// The column lists. Each is sorted and padded with [`END`].
-    wide: Vec<u32>,
+    listed_columns: Vec<u32>,
     offsets: Vec<usize>,
     indices: Vec<u32>,
     /// A replaced pattern that is still in use elsewhere.
@@ -35,14 +35,14 @@ impl Symbolic {
         let worth = a.len();
         // An upper bound for the length of each list.
         refill(&mut self.bounds, n + groups.count() + 1, 0);
-        let nodes_met = |j: u32| groups.wide_nodes(j as usize).map_or(1, <[u32]>::len);
+        let nodes_met = |j: u32| groups.several_nodes(j as usize).map_or(1, <[u32]>::len);
         let bound = |unit: usize| match unit.checked_sub(n) {
-            None if groups.wide_nodes(unit).is_some() => 0,
-            None if a.row(unit).iter().any(|&j| groups.wide_nodes(j as usize).is_some()) => {
+            None if groups.several_nodes(unit).is_some() => 0,
+            None if a.row(unit).iter().any(|&j| groups.several_nodes(j as usize).is_some()) => {
                 a.row(unit).iter().map(|&j| nodes_met(j)).sum()
             }
             None => 0,
-            Some(g) if groups.is_wide(g) => {
+            Some(g) if groups.has_several_nodes(g) => {
                 let rows = groups.nodes(g).iter().flat_map(|&k| a.row(k as usize));
                 rows.map(|&j| nodes_met(j)).sum::<usize>() + groups.nodes(g).len()
             }
@@ -57,8 +57,8 @@ impl Symbolic {
         });
         sum_up(&mut self.bounds);
         // The column lists.
-        refill(&mut self.wide, self.bounds[n + groups.count()], END);
-        BlockRows::new(&self.bounds, 1, &mut self.wide).for_each(worth, |unit, list| {
+        refill(&mut self.listed_columns, self.bounds[n + groups.count()], END);
+        BlockRows::new(&self.bounds, 1, &mut self.listed_columns).for_each(worth, |unit, list| {
             if list.is_empty() {
                 return;
             }
@@ -69,7 +69,7 @@ impl Symbolic {
             };
             let mut add_row = |row: &[u32], list: &mut [u32]| {
                 for &j in row {
-                    match groups.wide_nodes(j as usize) {
+                    match groups.several_nodes(j as usize) {
                         Some(nodes) => nodes.iter().for_each(|&k| put(k, list)),
                         None => put(j, list),
                     }
@@ -88,8 +88,8 @@ impl Symbolic {
         });
         // Each row is copied from its list, from the list of its group, or from A.
         let row = |i: usize| {
-            let unit = if groups.wide_nodes(i).is_some() { n + groups.of[i] as usize } else { i };
-            let list = &self.wide[self.bounds[unit]..self.bounds[unit + 1]];
+            let unit = if groups.several_nodes(i).is_some() { n + groups.of[i] as usize } else { i };
+            let list = &self.listed_columns[self.bounds[unit]..self.bounds[unit + 1]];
             if list.is_empty() { a.row(i) } else { &list[..list.partition_point(|&j| j != END)] }
         };
         refill(&mut self.offsets, n + 1, 0);
@@ -150,7 +150,7 @@ fn distinct(list: &mut [u32]) -> usize {
 impl ConstraintGroups {
     /// The nodes of the group of a node, if the group has more than one node.
     #[inline]
-    pub(super) fn wide_nodes(&self, node: usize) -> Option<&[u32]> {
+    pub(super) fn several_nodes(&self, node: usize) -> Option<&[u32]> {
         match self.of[node] {
             NONE => None,
             g => Some(self.nodes(g as usize)).filter(|nodes| nodes.len() > 1),

@@ -49,7 +49,7 @@ impl Touched {
         }
         differing_rows(pairs, |i| marked[i as usize] |= !still(i as usize));
         // The row of a node depends on the rows of E and C of all nodes of its group.
-        for g in (0..new.groups.count()).filter(|&g| new.groups.is_wide(g)) {
+        for g in (0..new.groups.count()).filter(|&g| new.groups.has_several_nodes(g)) {
             let nodes = new.groups.nodes(g);
             if nodes.iter().any(|&i| marked[i as usize]) {
                 nodes.iter().for_each(|&i| marked[i as usize] = true);

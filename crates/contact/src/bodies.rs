@@ -39,7 +39,7 @@ const HELD: u32 = u32::MAX;
 ///
 /// A surface vertex that lies inside a tetrahedron without being its corner is pushed to the nearest point of
 /// the surface. The search for this point starts from the same place in the body at rest, so that the vertex
-/// leaves on the shortest way from any depth. A body at rest has no contacts. Bodies are the connected parts
+/// leaves on the shortest path from any depth. A body at rest has no contacts. Bodies are the connected parts
 /// of the mesh. Edges that cross without a vertex inside a body are not found. The forces and torques on a
 /// vertex and its triangle add up to zero. [`ClothFriction`](crate::ClothFriction) is their friction.
 ///

@@ -17,12 +17,12 @@ pub struct Penetration {
 }
 
 impl Penetration {
-    /// Returns the figures of one contact with this gap; a gap of 0 or more is no contact.
+    /// Returns the statistics of one contact with this gap; a gap of 0 or more is no contact.
     pub(crate) fn of(gap: f64) -> Self {
         if gap >= 0.0 { Self::default() } else { Self { contacts: usize::from(gap < 0.0), deepest: -gap } }
     }
 
-    /// Returns the figures of both sets of contacts together.
+    /// Returns the statistics of both sets of contacts together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let nan = self.deepest.is_nan() || other.deepest.is_nan();

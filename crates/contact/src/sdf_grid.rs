@@ -127,7 +127,7 @@ impl SdfGrid {
         Ok(grid)
     }
 
-    /// m of (1). The 1 is for the way to the grid, which is across the face of the grid where it ends.
+    /// m of (1). The 1 is for the distance to the grid, which is across the face of the grid where it ends.
     fn steepest(&self, axis: usize) -> f64 {
         let beside = |at: usize| {
             let mut next = self.coordinates(at);
@@ -160,7 +160,7 @@ impl SdfGrid {
         std::array::from_fn(|k| self.low[k] + self.h * c[k] as f64)
     }
 
-    /// The cell around the nearest point of the grid, the weights in it, and the way from there to x.
+    /// The cell around the nearest point of the grid, the weights in it, and the displacement from there to x.
     fn cell(&self, x: [f64; 3]) -> ([usize; 3], [f64; 3], [f64; 3]) {
         let (mut cell, mut part, mut away) = ([0; 3], [0.0; 3], [0.0; 3]);
         for k in 0..3 {
@@ -241,7 +241,7 @@ impl Shape for SdfGrid {
         (0..8).map(|corner| weight(corner) * self.corner(cell, corner)).sum::<f64>() + norm(away)
     }
 
-    /// The direction of the gradient of the interpolated distance, outside the grid that of the way to it; the y axis
+    /// The direction of the gradient of the interpolated distance, outside the grid that of the displacement from it; the y axis
     /// where the gradient is 0.
     fn normal(&self, x: [f64; 3]) -> [f64; 3] {
         let (cell, part, away) = self.cell(x);

@@ -17,7 +17,7 @@
 //!
 //! > s ≤ Σ w_c ‖x − x_c‖ ≤ (Σ w_c ‖x − x_c‖²)^½ = (3/4)^½ h    (3)
 //!
-//! The grid ends 2.5 h outside of the box of the surface, where Σ w_c d_c ≥ 2.5 h, since d_c is at least the way to the box.
+//! The grid ends 2.5 h outside of the box of the surface, where Σ w_c d_c ≥ 2.5 h, since d_c is at least the distance to the box.
 //! Solids that are grown by less than (2.5 − (3/4)^½) h end before. *Reference* the weights: de Boor 2001, "A practical guide
 //! to splines", chapter IX.
 
@@ -114,7 +114,7 @@ impl SmoothSdf {
     }
 
     /// The nearest sample to the nearest point of the grid, the position of that point relative to it in units of h,
-    /// and the way from the point to x.
+    /// and the displacement from the point to x.
     fn place(&self, x: [f64; 3]) -> ([usize; 3], [f64; 3], [f64; 3]) {
         let (mut sample, mut offset, mut away) = ([0; 3], [0.0; 3], [0.0; 3]);
         let (low, h, counts) = self.grid.extent();
@@ -162,7 +162,7 @@ impl Shape for SmoothSdf {
         if length > 0.0 { gradient.map(|g| g / length) } else { [0.0, 1.0, 0.0] }
     }
 
-    /// ∇d of (2), outside the grid the direction of the way to it.
+    /// ∇d of (2), outside the grid the direction of the displacement from it.
     fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
         let (sample, offset, away) = self.place(x);
         let (far, h) = (norm(away), self.grid.extent().1);

@@ -154,7 +154,7 @@ pub struct Built {
     /// The kernels in the order in which they were requested.
     pub kernels: Vec<Kernel>,
     /// Whether the compiler ran; `false` if the program was in a cache or is shared with another backend.
-    pub fresh: bool,
+    pub compiled: bool,
 }
 
 /// A kernel.

@@ -156,7 +156,7 @@ impl Program {
         }
         let options = format!("{} {}", self.options, wanted.options);
         let built = driver.compile(wanted.sources, wanted.kernels, &options)?;
-        self.compiled += u64::from(built.fresh);
+        self.compiled += u64::from(built.compiled);
         let (options, kernels) = (wanted.options.clone(), built.kernels);
         self.modules.push(Compiled { sources: wanted.sources, options, kernels });
         Ok(self.modules.len() - 1)

@@ -145,9 +145,9 @@ impl Front<'_> {
     /// columns, and the others the first rows of the remaining matrix, which starts at (k, k). If no other columns
     /// exist, all columns are eliminated.
     pub(crate) fn eliminate(&mut self) -> usize {
-        let (mut q, mut wide) = (0, false);
+        let (mut q, mut whole) = (0, false);
         while q < self.p {
-            let end = if wide { self.p } else { self.p.min(q + PANEL) };
+            let end = if whole { self.p } else { self.p.min(q + PANEL) };
             let start = q;
             if end < self.p {
                 self.bring_partners(q, end);
@@ -161,7 +161,7 @@ impl Front<'_> {
                 self.one(q, end); // only if entries are not finite
                 q += 1;
             }
-            wide = q == start;
+            whole = q == start;
             // Columns without a pivot come last.
             (q..end)
                 .zip((0..self.p).rev())

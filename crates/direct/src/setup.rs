@@ -26,10 +26,10 @@ coarsen_backend::inherent_build!(Direct);
 impl<T: Real, B: Backend> Setup<T, B> for Direct {
     type Built = Hosted<B, Factor>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         system.check()?;
         let a = &*system.whole()?;
-        Ok(Hosted::new(self.factor(a)?, a.shape().0, on))
+        Ok(Hosted::new(self.factor(a)?, a.shape().0, backend))
     }
 }
 
@@ -66,10 +66,10 @@ coarsen_backend::inherent_build!(Dense);
 impl<T: Real, B: Backend> Setup<T, B> for Dense {
     type Built = Hosted<B, PseudoInverse>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         system.check()?;
         let a = &*system.whole()?;
-        Ok(Hosted::new(self.invert(a)?, a.shape().0, on))
+        Ok(Hosted::new(self.invert(a)?, a.shape().0, backend))
     }
 }
 

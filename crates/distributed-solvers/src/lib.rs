@@ -14,8 +14,8 @@ pub mod schwarz;
 pub mod smoothed_aggregation;
 
 pub use contact::{
-    Own, ROUNDS, RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts,
-    share_moved, touching_rows,
+    Own, ROUNDS, RankSearch, Resolved, add_contact_gradient, contact_hessian_rows, contact_rows,
+    own_triangles, resolve_impacts, share_moved,
 };
 #[cfg(feature = "device")]
 pub use device::{DeviceRedistribution, DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};

@@ -37,7 +37,7 @@ pub struct ImplicitEuler<P> {
     h: f64,
     target: Vec<f64>,
     parts: OwnedSystem<f64>,
-    touching: ContactHessian,
+    contact_hessian: ContactHessian,
 }
 
 impl<P: Potential> ImplicitEuler<P> {
@@ -84,7 +84,7 @@ impl<P: Potential> ImplicitEuler<P> {
             h,
             target: vec![0.0; 3 * n],
             parts,
-            touching: ContactHessian::default(),
+            contact_hessian: ContactHessian::default(),
         })
     }
 
@@ -149,12 +149,12 @@ impl<P: Potential> ImplicitEuler<P> {
 impl<P: Potential> SystemAt for ImplicitEuler<P> {
     fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
         self.hessian(x);
-        let Self { potential, parts, curvature, touching, .. } = self;
+        let Self { potential, parts, curvature, contact_hessian, .. } = self;
         parts.positions.copy_from_slice(x.as_chunks().0);
         if let Some(contact) = &mut parts.contact {
-            touching.clear();
-            potential.add_contacts(x, *curvature, touching);
-            touching.assemble(contact)?;
+            contact_hessian.clear();
+            potential.add_contacts(x, *curvature, contact_hessian);
+            contact_hessian.assemble(contact)?;
         }
         Ok(parts)
     }

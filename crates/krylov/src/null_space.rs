@@ -113,7 +113,7 @@ impl<V: Vector> NullSpace<V> {
 /// [`Inconsistent`](Outcome::Inconsistent) once the projected system is solved. If N is not in the null space
 /// of A, the solve ends as [`Stagnated`](Outcome::Stagnated). Residuals in the report refer to b; monitors
 /// receive ‖r‖ / ‖b − N Nᵀ b‖.
-/// *Use* for pure Neumann problems, free bodies and graph Laplacians. *Not* if A is unsymmetric and its null
+/// *Use* for pure Neumann problems, unconstrained bodies and graph Laplacians. *Not* if A is unsymmetric and its null
 /// space differs from that of Aᵀ.
 /// After an error x is unchanged.
 /// *Cost* per application of M: one reduction and two passes over the null-space vectors. Per solve: one more

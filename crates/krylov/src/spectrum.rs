@@ -18,7 +18,7 @@
 //!
 //! has the component h · w along u, with w = λ D^½ u + s D^-½ u for u of length 1 in the variable D^½ x. As the two terms
 //! of w have the product λ s, ‖w‖ ≥ 2 (λ s)^½ (3) whatever D is. A projection of n independent numbers, each uniform in
-//! \[−1, 1\], is smaller than ε ‖w‖ with a probability of at most √2 ε (Ball 1986), so c ≥ 2 ε (λ s)^½ / γ (4) but for
+//! \[−1, 1\], is smaller than ε ‖w‖ with a probability of at most √2 ε (Ball 1986), so c ≥ 2 ε (λ s)^½ / γ (4) except with
 //! that probability, where γ is the length of v. s depends on h as well; for many unknowns it hardly varies, and it is
 //! treated as fixed.
 

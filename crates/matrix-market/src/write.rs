@@ -151,16 +151,16 @@ pub fn replace(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let path = path.as_ref();
-    let special = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
-    let result = if special {
+    let is_device = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
+    let result = if is_device {
         File::options().write(true).open(path).and_then(|file| compressed(path, file, fill))
     } else {
         // Resolves symbolic links, so that a link is kept.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let beside = beside(&place);
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let beside = beside(&target);
         let written = File::create_new(&beside)
             .and_then(|file| compressed(path, file, fill))
-            .and_then(|()| fs::rename(&beside, &place));
+            .and_then(|()| fs::rename(&beside, &target));
         if written.is_err() {
             // The first error is reported. The temporary file may not exist, so an error of its removal is
             // ignored.

@@ -1,4 +1,4 @@
-//! Errors of mesh files, with the place, the problem and the remedy.
+//! Errors of mesh files, with the location, the problem and the remedy.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -25,7 +25,7 @@ pub enum Location {
 pub struct ReadError {
     /// The given path; `<bytes>`, `<node>` or `<ele>` if the file was given as bytes.
     pub file: PathBuf,
-    /// The place; `None` if the file could not be opened, or if the error concerns the whole mesh.
+    /// The location; `None` if the file could not be opened, or if the error concerns the whole mesh.
     pub location: Option<Location>,
     /// The problem.
     pub problem: Problem,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for ReadError {
 }
 
 impl ReadError {
-    /// An error that concerns the whole mesh and has no place.
+    /// An error that concerns the whole mesh and has no location.
     pub fn of_whole(file: impl Into<PathBuf>, problem: impl Into<Problem>) -> Self {
         Self { file: file.into(), location: None, problem: problem.into() }
     }

@@ -1,4 +1,4 @@
-//! Words, numbers and bytes of a file, with their places.
+//! Words, numbers and bytes of a file, with their locations.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use super::{Location, Problem, repeated};
 /// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 40;
 
-/// A problem and its place; [`ReadError`](super::ReadError) adds the file.
+/// A problem and its location; [`ReadError`](super::ReadError) adds the file.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) location: Option<Location>,

@@ -48,7 +48,7 @@ pub enum Format {
 /// Text is ASCII or UTF-8, with or without a byte order mark; lines end in LF, CR LF or CR.
 ///
 /// # Errors
-/// [`ReadError`] gives the file, the place, the problem and the remedy.
+/// [`ReadError`] gives the file, the location, the problem and the remedy.
 pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let path = path.as_ref();
     let (base, gz) = match path.extension() {
@@ -181,7 +181,7 @@ fn unmarked<'a>(file: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
     Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
 
-/// Checks the whole mesh; an error has no place.
+/// Checks the whole mesh; an error has no location.
 fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
     mesh.check().map_err(|error| ReadError::of_whole(file, error))?;
     Ok(mesh)

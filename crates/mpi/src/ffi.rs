@@ -5,7 +5,7 @@
 //! running for as long, as for every MPI object.
 //!
 //! MPI is asked for the level `MPI_THREAD_SERIALIZED`: any thread may call it, one at a time. Every function takes
-//! [`turn`] for its calls. Handles belong to the process and not to a thread, so they can be sent.
+//! [`lock`] for its calls. Handles belong to the process and not to a thread, so they can be sent.
 
 use std::ffi::{c_int, c_void};
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -17,11 +17,11 @@ use mpi::ffi::*;
 /// The text of an error of MPI.
 pub(crate) type Fault = String;
 
-static TURN: Mutex<()> = Mutex::new(());
+static CALLS: Mutex<()> = Mutex::new(());
 
 /// The right to call MPI.
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, ()> {
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn check(code: c_int) -> Result<(), Fault> {
@@ -63,7 +63,7 @@ pub(crate) fn world() -> MPI_Comm {
 
 /// The largest tag of a message. It is an attribute of the communicator of all processes only.
 pub(crate) fn largest_tag() -> i64 {
-    let _turn = turn();
+    let _lock = lock();
     let (mut value, mut flag) = (ptr::null_mut::<c_int>(), 0);
     // SAFETY: the attribute is a pointer to an int, which MPI owns; both pointers are valid for writes.
     unsafe {
@@ -74,7 +74,7 @@ pub(crate) fn largest_tag() -> i64 {
 
 /// Ends all processes of the group, and of most MPI libraries all processes that were started together.
 pub(crate) fn abort(comm: MPI_Comm, code: i32) -> ! {
-    let _turn = turn();
+    let _lock = lock();
     // SAFETY: the handle is that of a communicator, and MPI runs.
     unsafe { MPI_Abort(comm, code) };
     std::process::exit(code) // MPI_Abort does not return
@@ -89,7 +89,7 @@ unsafe impl Send for Pending {}
 impl Pending {
     /// Whether the call is complete.
     pub(crate) fn test(&mut self) -> Result<bool, Fault> {
-        let _turn = turn();
+        let _lock = lock();
         let (mut flag, mut status) = (0, MaybeUninit::uninit());
         // SAFETY: all pointers are valid for writes; the request is active, or null after completion.
         check(unsafe { MPI_Test(&mut self.0, &mut flag, status.as_mut_ptr()) })?;
@@ -99,7 +99,7 @@ impl Pending {
 
 /// A barrier under way on all processes of a communicator.
 pub(crate) fn barrier(comm: MPI_Comm) -> Result<Pending, Fault> {
-    let _turn = turn();
+    let _lock = lock();
     // SAFETY: the handle is a constant of the C library; the request is written by the next call.
     let mut request = unsafe { RSMPI_REQUEST_NULL };
     // SAFETY: the communicator is valid, and `request` is valid for a write.
@@ -144,7 +144,7 @@ unsafe impl Sync for Group {}
 impl Group {
     /// Begins the duplication of a communicator.
     pub(crate) fn duplicate(of: MPI_Comm) -> Result<Duplication, Fault> {
-        let _turn = turn();
+        let _lock = lock();
         let (mut rank, mut size) = (0, 0);
         // SAFETY: the communicator is valid, and the numbers are valid for writes.
         check(unsafe { MPI_Comm_rank(of, &mut rank) })?;
@@ -161,7 +161,7 @@ impl Group {
 
     /// Makes calls return errors instead of ending the process.
     pub(crate) fn return_errors(&self) -> Result<(), Fault> {
-        let _turn = turn();
+        let _lock = lock();
         // SAFETY: both handles are valid.
         check(unsafe { MPI_Comm_set_errhandler(self.comm, RSMPI_ERRORS_RETURN) })
     }
@@ -177,7 +177,7 @@ impl Group {
         let request = unsafe { RSMPI_REQUEST_NULL };
         let mut message =
             Message { request, data: ManuallyDrop::new(data), receives: false, under_way: true };
-        let _turn = turn();
+        let _lock = lock();
         let from: *const c_void = message.data.as_ptr().cast();
         // SAFETY: the buffer holds `count` bytes and is neither moved, changed nor freed while the message is under
         // way: `Message` owns it, and leaks it if it is dropped before.
@@ -193,7 +193,7 @@ impl Group {
         let request = unsafe { RSMPI_REQUEST_NULL };
         let mut message =
             Message { request, data: ManuallyDrop::new(buffer), receives: true, under_way: true };
-        let _turn = turn();
+        let _lock = lock();
         let to: *mut c_void = message.data.as_mut_ptr().cast();
         // SAFETY: as in `send`; nothing reads the buffer before the message has arrived.
         let code =
@@ -203,7 +203,7 @@ impl Group {
 
     /// A message with this tag from any rank, if one has arrived.
     pub(crate) fn arrived(&self, tag: i32) -> Result<Option<Vec<u8>>, Fault> {
-        let _turn = turn();
+        let _lock = lock();
         let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::uninit());
         // SAFETY: the communicator is valid, and both pointers are valid for writes.
         check(unsafe { MPI_Iprobe(RSMPI_ANY_SOURCE, tag, self.comm, &mut flag, status.as_mut_ptr()) })?;
@@ -223,7 +223,7 @@ impl Group {
 
     /// Frees the communicator; all ranks do it, and no message is under way.
     pub(crate) fn free(&mut self) {
-        let _turn = turn();
+        let _lock = lock();
         // SAFETY: the handle is valid, and is not used again.
         unsafe { MPI_Comm_free(&mut self.comm) };
     }
@@ -261,7 +261,7 @@ impl Message {
         if !self.under_way {
             return Ok(Progress::Complete);
         }
-        let _turn = turn();
+        let _lock = lock();
         let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::zeroed());
         // SAFETY: the request is active, and all pointers are valid for writes.
         let code = unsafe { MPI_Test(&mut self.request, &mut flag, status.as_mut_ptr()) };
@@ -297,7 +297,7 @@ impl Drop for Message {
             return unsafe { ManuallyDrop::drop(&mut self.data) };
         }
         if self.receives {
-            let _turn = turn();
+            let _lock = lock();
             // SAFETY: the request is active, and its buffer is never freed.
             unsafe {
                 MPI_Cancel(&mut self.request);

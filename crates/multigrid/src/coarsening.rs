@@ -97,7 +97,7 @@ pub struct Coarse<T, X: ?Sized = ()> {
     /// Whether the coarse level has a term T. Its smoother or the coarsest solve then uses A + T
     /// ([`Coarsening::add_term`]), but the next PᵀAP is computed from A.
     ///
-    /// *Use* to make a coarse level with free motions regular. Added to A itself, T would stiffen motions of all coarser
+    /// *Use* to make a coarse level with rigid-body modes regular. Added to A itself, T would stiffen motions of all coarser
     /// levels. If a level has a term, the hierarchy does not regularise its singular diagonal blocks.
     pub has_term: bool,
     /// The size of the state in bytes, for the table.

@@ -3,13 +3,13 @@
 //! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop, cycles, updates
 //! and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`. The methods are separate crates:
 //! `coarsen-smoothed-aggregation`, `coarsen-skinning`, `coarsen-node-embedding`, `coarsen-ruge-stueben`. A program can use this
-//! crate alone, or the crate of one method alone ([`SmootherRecipe`] has an example).
+//! crate alone, or the crate of one method alone ([`SmootherParameters`] has an example).
 //!
 //! | file | what |
 //! |---|---|
 //! | [`multigrid`](Multigrid) | the parameters: cycle, smoothing, sizes, the data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `rigid_modes`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`f32_hierarchy`](F32Hierarchy) | hierarchies in f32 for systems in f64 |
@@ -39,7 +39,7 @@ pub use geometric::Geometric;
 pub use hierarchy::{CoarseningEnd, Hierarchy, LevelSize, NumericPlan, SetupStep, regularise_rigid_modes};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{
-    Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherRecipe, Smoothing,
+    Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherParameters, Smoothing,
 };
 pub use per_level::PerLevel;
 pub use stiffen::stiffen;

@@ -5,7 +5,7 @@ use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Re
 use coarsen_sparse::{Prolongation, System, TransposePlan};
 use num_traits::zero;
 
-use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
+use crate::{Coarsening, Hierarchy, Multigrid, SmootherParameters};
 
 /// A V-cycle whose finest level is an operator, made by [`Multigrid::under`].
 ///
@@ -24,7 +24,7 @@ pub struct MatrixFree<'a, T: Real, B: Backend, M> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Returns a cycle whose finest level is the operator `a`, above the hierarchy that this recipe builds for the
+    /// Returns a cycle whose finest level is the operator `a`, above the hierarchy that these parameters build for the
     /// coarse system.
     ///
     /// `prolongation` maps from the unknowns of `coarse` to the unknowns of the operator. The cycle is
@@ -42,14 +42,14 @@ impl<C, S> Multigrid<C, S> {
     ///     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
     ///     (0..n).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
     /// });
-    /// let on = Cpu::new();
+    /// let backend = Cpu::new();
     /// let smoother = Chebyshev { degree: 2, ratio: 4.0, ..Chebyshev::default() };
-    /// let smoother = smoother.matrix_free(&a, &[2.0; 255], &on)?;
+    /// let smoother = smoother.matrix_free(&a, &[2.0; 255], &backend)?;
     /// let line = |i: u32| [(i, i, 1.0), (i, i + 1, -0.5), (i + 1, i, -0.5)]; // PᵀAP, by hand
     /// let entries: Vec<_> = (0..127).flat_map(line).filter(|&(i, j, _)| i.max(j) < 127).collect();
     /// let coarse = coarsen_sparse::assembly::from_triplets(127, 127, &entries)?;
     /// let (p, _) = Geometric::interpolate([255, 1, 1], 1)?.ok_or("a grid that can be coarsened")?;
-    /// let mut m = Multigrid::geometric([127, 1, 1]).under(&a, smoother, &p, &coarse, &on)?;
+    /// let mut m = Multigrid::geometric([127, 1, 1]).under(&a, smoother, &p, &coarse, &backend)?;
     /// let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x)?.converged()?;
     /// assert!(report.iterations < 12);
@@ -65,14 +65,14 @@ impl<C, S> Multigrid<C, S> {
         smoother: M,
         prolongation: &Prolongation<T>,
         coarse: impl Into<System<'c, T>>,
-        on: &B,
+        backend: &B,
     ) -> Result<MatrixFree<'a, T, B, M>, SetupError>
     where
         T: Real + 'c,
         B: Backend,
         M: Smoother<B, T>,
         C: Coarsening<T>,
-        S: SmootherRecipe<B, T>,
+        S: SmootherParameters<B, T>,
     {
         let system = coarse.into();
         let (fine, columns) = prolongation.shape();
@@ -85,14 +85,14 @@ impl<C, S> Multigrid<C, S> {
                 return Err(Error::Shape { what, expected, found }.into());
             }
         }
-        let transfer = on.transfer(prolongation, &TransposePlan::new(prolongation.pattern())?)?;
-        let coarse_b = on.vector(&vec![zero(); unknowns])?;
+        let transfer = backend.transfer(prolongation, &TransposePlan::new(prolongation.pattern())?)?;
+        let coarse_b = backend.vector(&vec![zero(); unknowns])?;
         Ok(MatrixFree {
             a,
             smoother,
             transfer,
-            below: self.build_from(system, on)?,
-            residual: on.vector(&vec![zero(); rows])?,
+            below: self.build_from(system, backend)?,
+            residual: backend.vector(&vec![zero(); rows])?,
             coarse_x: coarse_b.like()?,
             coarse_b,
         })

@@ -1,4 +1,4 @@
-//! The recipe of a hierarchy.
+//! The parameters of a hierarchy.
 
 use coarsen_backend::{Backend, Cpu, SetupError, Smoother};
 use coarsen_core::{Error, Real};
@@ -70,7 +70,7 @@ impl<C> Multigrid<C> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Returns this recipe with another recipe for the smoothers.
+    /// Returns these parameters with other parameters of the smoothers.
     pub fn smoothed_by<R>(self, smoothing: R) -> Multigrid<C, R> {
         let Self { coarsening, cycle, levels, coarse_size, keep, coarsest, .. } = self;
         Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest }
@@ -180,7 +180,7 @@ pub enum Smoothing {
     DampedJacobi(DampedJacobi),
     /// A damped step of SPAI-0.
     Spai0(Spai0),
-    /// The fastest smoother for each level and place. On a CPU this is damped Jacobi for scalars, and
+    /// The fastest smoother for each level and backend. On a CPU this is damped Jacobi for scalars, and
     /// Gauss-Seidel over half of A for a symmetric A with blocks of 2, 3 or 6 that couples mostly rows of the
     /// same chunk. In all other cases, and on devices, it is Chebyshev of degree 2.
     Fitted,
@@ -200,8 +200,8 @@ const SECOND: Chebyshev = Chebyshev {
     symmetric: false,
 };
 
-/// A recipe for the smoothers of all levels of a hierarchy. A closure is one, and `crates/relax/src/chebyshev.rs` shows
-/// a smoother that is updated in place:
+/// The parameters of the smoothers of all levels of a hierarchy. A closure that builds a smoother implements this trait.
+/// `crates/relax/src/chebyshev.rs` shows a smoother that is updated in place:
 ///
 /// ```
 /// use coarsen_multigrid::{Bsr, Cg, Cpu, Grid, LinearOperator, Multigrid, PreconditionerKind, Smoother, Stop, assembly};
@@ -236,57 +236,59 @@ const SECOND: Chebyshev = Chebyshev {
 /// assert!(report.iterations < 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SmootherRecipe<B: Backend = Cpu, T: Real = f64>: Clone + Send + 'static {
+pub trait SmootherParameters<B: Backend = Cpu, T: Real = f64>: Clone + Send + 'static {
     /// Returns the smoother of a level.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node that the smoother cannot use.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
 }
 
-impl<B: Backend, T: Real, M: Smoother<B, T> + 'static, F> SmootherRecipe<B, T> for F
+impl<B: Backend, T: Real, M: Smoother<B, T> + 'static, F> SmootherParameters<B, T> for F
 where
     F: Fn(&Grid<'_, T>, &B) -> Result<M, SetupError> + Clone + Send + 'static,
 {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
-        Ok(Box::new(self(grid, on)?))
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+        Ok(Box::new(self(grid, backend)?))
     }
 }
 
-impl<T: Real, B: Backend> SmootherRecipe<B, T> for Smoothing {
+impl<T: Real, B: Backend> SmootherParameters<B, T> for Smoothing {
     /// PᵀAP is symmetric if A is, so for Chebyshev, Jacobi and SPAI-0 only the finest level is checked for
     /// symmetry. Half storage is more sensitive, so every level is checked.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
-            Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
-            Self::SymmetricGaussSeidel(recipe) => Box::new(Repeated::symmetric_sweep(recipe.build(a, on)?)),
-            Self::Chebyshev(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
+            Self::GaussSeidel(parameters) => Box::new(parameters.build(a, backend)?),
+            Self::SymmetricGaussSeidel(parameters) => {
+                Box::new(Repeated::symmetric_sweep(parameters.build(a, backend)?))
             }
-            Self::DampedJacobi(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
+            Self::Chebyshev(mut parameters) => {
+                parameters.symmetric |= below;
+                Box::new(parameters.build(a, backend)?)
             }
-            Self::Spai0(mut recipe) => {
-                recipe.symmetric |= below;
-                Box::new(recipe.build(a, on)?)
+            Self::DampedJacobi(mut parameters) => {
+                parameters.symmetric |= below;
+                Box::new(parameters.build(a, backend)?)
+            }
+            Self::Spai0(mut parameters) => {
+                parameters.symmetric |= below;
+                Box::new(parameters.build(a, backend)?)
             }
             Self::Fitted => {
                 let scalars = a.block() == (1, 1);
-                if !on.is_remote()
+                if !backend.is_remote()
                     && !scalars
-                    && let Some(half) = GaussSeidel::default().build_half(a, on)?
+                    && let Some(half) = GaussSeidel::default().build_half(a, backend)?
                 {
                     return Ok(Box::new(half));
                 }
-                if scalars && !on.is_remote() {
+                if scalars && !backend.is_remote() {
                     return Ok(Box::new(
-                        DampedJacobi { symmetric: below, ..Default::default() }.build(a, on)?,
+                        DampedJacobi { symmetric: below, ..Default::default() }.build(a, backend)?,
                     ));
                 }
-                Box::new(Chebyshev { symmetric: below, ..SECOND }.build(a, on)?)
+                Box::new(Chebyshev { symmetric: below, ..SECOND }.build(a, backend)?)
             }
         })
     }
@@ -295,9 +297,9 @@ impl<T: Real, B: Backend> SmootherRecipe<B, T> for Smoothing {
 impl<C, S> Multigrid<C, S> {
     /// Whether the coarsest solve compares its residual with the right-hand side of the cycle.
     pub(crate) fn compares_finest_rhs(&self) -> bool {
-        let compared = ResidualReference::RightHandSide;
+        let rhs = ResidualReference::RightHandSide;
         self.cycle == Cycle::V
-            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { reference, .. }) if reference == compared)
+            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { reference, .. }) if reference == rhs)
     }
 
     pub(crate) fn validate(&self) -> Result<(), Error> {

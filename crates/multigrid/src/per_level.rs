@@ -4,7 +4,7 @@ use coarsen_backend::{Backend, NumericBackend, Reused, SetupError, Smoother, Smo
 use coarsen_core::{Error, LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
-use crate::{Grid, SmootherRecipe, Smoothing};
+use crate::{Grid, SmootherParameters, Smoothing};
 
 /// A smoother for each level, with the number of its steps before and after the coarse correction.
 ///
@@ -34,15 +34,15 @@ pub struct PerLevel {
     pub steps: Vec<(Smoothing, usize)>,
 }
 
-impl<T: Real, B: Backend> SmootherRecipe<B, T> for PerLevel {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+impl<T: Real, B: Backend> SmootherParameters<B, T> for PerLevel {
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let Some(&(smoothing, steps)) = self.steps.get(grid.depth).or(self.steps.last()) else {
             return Err(out_of_range("PerLevel::steps (levels)"));
         };
         match steps {
             0 => Err(out_of_range("PerLevel::steps")),
-            1 => smoothing.smoother(grid, on),
-            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, on)?, steps, back: 0 })),
+            1 => smoothing.smoother(grid, backend),
+            _ => Ok(Box::new(Repeated { step: smoothing.smoother(grid, backend)?, steps, back: 0 })),
         }
     }
 }

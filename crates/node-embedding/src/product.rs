@@ -1,4 +1,4 @@
-//! R H P by stencils: places in a window around a coarse node take the part of look-ups (§6).
+//! R H P by stencils: positions in a window around a coarse node replace look-ups (§6).
 //!
 //! For each coarse node j, the rows of H of the nodes i that j embeds are summed, Q_l = Σ_i w_ij S_i H_il S_l, and
 //! each Q_l is spread over the coarse nodes k that embed l. In a window centred at j, the places of i, l

@@ -50,13 +50,13 @@ impl Compiler {
         let options = format!("{OPTIONS}{} {options}", if quick { " -cl-opt-disable" } else { "" });
         let key = self.cache.key(&options, sources);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut fresh = false;
+        let mut compiled = false;
         let program = match programs.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(match self.load(context, key, &options) {
                 Some(program) => program,
                 None => {
-                    fresh = true;
+                    compiled = true;
                     let program = self.build_source(context, sources, &options)?;
                     self.cache.store(key, &program);
                     program
@@ -70,7 +70,7 @@ impl Compiler {
             let most = largest_group(&kernel, self.device).unwrap_or(usize::MAX).max(1);
             Ok(Kernel { object: Box::new(kernel), parameters, most })
         });
-        Ok(Built { kernels: kernels.collect::<Result<_, Error>>()?, fresh })
+        Ok(Built { kernels: kernels.collect::<Result<_, Error>>()?, compiled })
     }
 
     /// Returns a program stored by an earlier process, if the driver still accepts it.

@@ -89,7 +89,9 @@ fn threads_ask_at_once() {
 /// PoCL can show the processor as two devices; each is a separate backend.
 #[test]
 fn each_device_is_a_backend_of_its_own() {
-    if common::backend::<f32>().is_some_and(|on| on.device().platform.contains("Portable Computing")) {
+    if common::backend::<f32>()
+        .is_some_and(|backend| backend.device().platform.contains("Portable Computing"))
+    {
         common::child("both_devices_compute", "POCL_DEVICES", "pthread pthread");
     } else {
         println!("skipped: the first platform is not PoCL");
@@ -106,7 +108,7 @@ fn both_devices_compute() {
             device.units > 0 && device.memory > 0 && !device.name.is_empty() && !device.driver.is_empty()
         );
         assert!(device.to_string().contains(&device.name));
-        let on = OpenCl::<f32>::on(device).unwrap();
-        assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
+        let backend = OpenCl::<f32>::on(device).unwrap();
+        assert_eq!(backend.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     }
 }

@@ -58,7 +58,7 @@ fn without_a_platform_there_is_no_backend() {
     match default_device::<f64>() {
         Err(OpenClError::Absent(why)) => assert!(why.to_string().contains("no platform"), "{why}"),
         Err(why) => panic!("{why}"),
-        Ok(on) => eprintln!("a GPU: {}", on.device()),
+        Ok(backend) => eprintln!("a GPU: {}", backend.device()),
     }
 }
 
@@ -87,30 +87,30 @@ fn kernels_are_cuda_too() {
 
 /// Tests a matrix that is assembled on the GPU from a stream of blocks. Also tests the diagonal inverses and
 /// the Galerkin products of a hierarchy, which are computed from this matrix.
-fn assembled_there(on: &OpenCl<f64>) {
+fn assembled_there(backend: &OpenCl<f64>) {
     let p = Problem::parse("poisson2d:12", &Options::default()).unwrap();
     let (pattern, n) = (p.matrix.pattern(), p.matrix.pattern().rows());
     let r = conformance::noise(n, 2);
     let applied = |m: &mut dyn Preconditioner<DeviceVector<f64>>| {
-        let (r, mut z, mut found) = (on.vector(&r).unwrap(), on.zeros(n).unwrap(), vec![0.0; n]);
+        let (r, mut z, mut found) = (backend.vector(&r).unwrap(), backend.zeros(n).unwrap(), vec![0.0; n]);
         m.apply(&r, &mut z);
-        on.read(&z, &mut found).unwrap();
+        backend.read(&z, &mut found).unwrap();
         found
     };
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()));
     let parameters = Multigrid { coarse_size: 20, ..tamstorf() };
-    let mut m = parameters.build(p.system(), on).unwrap();
+    let mut m = parameters.build(p.system(), backend).unwrap();
     assert!(m.levels() > 1);
     let mut plan = m.numeric_plan().unwrap();
     let expected = applied(&mut m);
 
     let places: Vec<(u32, u32)> =
         (0..n).flat_map(|i| pattern.row(i).iter().map(move |&j| (i as u32, j))).collect();
-    let mut stream = DeviceStream::of_blocks(on, n, places.len()).unwrap();
+    let mut stream = DeviceStream::of_blocks(backend, n, places.len()).unwrap();
     stream.write_blocks(&places).unwrap();
     let twice: Vec<f64> = p.matrix.values().iter().map(|v| 2.0 * v).collect();
-    let (mut a, mut host) = (on.matrix(&p.matrix).unwrap(), p.matrix.clone());
-    a.assemble(&stream, &on.vector(&twice).unwrap()).unwrap();
+    let (mut a, mut host) = (backend.matrix(&p.matrix).unwrap(), p.matrix.clone());
+    a.assemble(&stream, &backend.vector(&twice).unwrap()).unwrap();
     a.check().unwrap();
     a.read_values(&mut host).unwrap();
     assert_eq!(host.values(), twice);
@@ -130,9 +130,9 @@ fn assembled_there(on: &OpenCl<f64>) {
 fn a_simulated_gpu_equals_the_cpu() {
     let device = &devices().unwrap()[0];
     assert!(device.accelerator && device.platform.contains("CUDA through NVRTC"), "{device}");
-    let on = OpenCl::<f64>::on(device).unwrap();
-    conformance::vectors(&on, 1e-14);
-    assembled_there(&on);
+    let backend = OpenCl::<f64>::on(device).unwrap();
+    conformance::vectors(&backend, 1e-14);
+    assembled_there(&backend);
     let p = Problem::parse("cloth:12", &Options::default()).unwrap();
     let b = p.right_hand_side(1);
     let stop = Stop::relative(1e-8);
@@ -142,13 +142,16 @@ fn a_simulated_gpu_equals_the_cpu() {
     let here = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
     for structure in [StructureSource::Host, StructureSource::Device] {
         let mut m = DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() }
-            .build(p.system(), &on)
+            .build(p.system(), &backend)
             .unwrap();
-        let (a, b, mut y) =
-            (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap(), on.zeros(b.len()).unwrap());
+        let (a, b, mut y) = (
+            backend.matrix(&p.matrix).unwrap(),
+            backend.vector(&b).unwrap(),
+            backend.zeros(b.len()).unwrap(),
+        );
         let there = Cg::new(stop).solve(&a, &mut m, &b, &mut y).unwrap().converged().unwrap();
         let mut found = vec![0.0; x.len()];
-        on.read(&y, &mut found).unwrap();
+        backend.read(&y, &mut found).unwrap();
         let size = x.norm();
         let gap: f64 = x.iter().zip(&found).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
         assert!(gap <= 1e-6 * size, "{structure:?}: {gap:e} of {size:e}");

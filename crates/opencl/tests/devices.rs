@@ -48,11 +48,11 @@ fn two() -> Option<[&'static Device; 2]> {
 #[ignore = "run by two_devices_of_a_platform"]
 fn each_device_passes_the_conformance_tests() {
     for device in two().into_iter().flatten() {
-        let on = OpenCl::<f64>::on(device).unwrap();
-        conformance::vectors(&on, 1e-14);
-        conformance::products(&on, 1e-14);
-        conformance::wrong_sizes(&on);
-        conformance::relaxation(&on.mixed(), 1e-6);
+        let backend = OpenCl::<f64>::on(device).unwrap();
+        conformance::vectors(&backend, 1e-14);
+        conformance::products(&backend, 1e-14);
+        conformance::wrong_sizes(&backend);
+        conformance::relaxation(&backend.mixed(), 1e-6);
     }
 }
 
@@ -63,14 +63,14 @@ fn both_solve_at_once() {
     let Some(devices) = two() else { return };
     let host = common::problem("cloth:30").matrix;
     let rhs = conformance::noise(host.shape().0, 4);
-    let solve = |on: &OpenCl<f64>| {
-        let mut m = BlockJacobi::default().build(&host, on).unwrap();
-        let (a, b) = (on.matrix(&host).unwrap(), on.vector(&rhs).unwrap());
+    let solve = |backend: &OpenCl<f64>| {
+        let mut m = BlockJacobi::default().build(&host, backend).unwrap();
+        let (a, b) = (backend.matrix(&host).unwrap(), backend.vector(&rhs).unwrap());
         let mut x = b.like().unwrap();
         let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
         report.converged().unwrap();
         let mut found = vec![0.0; rhs.len()];
-        on.read(&x, &mut found).unwrap();
+        backend.read(&x, &mut found).unwrap();
         found
     };
     let backends = devices.map(|device| OpenCl::<f64>::on(device).unwrap());
@@ -79,7 +79,7 @@ fn both_solve_at_once() {
     assert_eq!(solve(&backends[1]), alone);
     assert_eq!(backends[0].counters(), before);
     let both = std::thread::scope(|scope| {
-        let runs = backends.each_ref().map(|on| scope.spawn(move || solve(on)));
+        let runs = backends.each_ref().map(|backend| scope.spawn(move || solve(backend)));
         runs.map(|run| run.join().unwrap())
     });
     assert_eq!(both, [alone.clone(), alone]);

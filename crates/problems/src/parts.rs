@@ -68,7 +68,7 @@ impl Parts {
         &self.system.positions
     }
 
-    /// Whether the [`Problem`](crate::Problem) has constraints, which are no part of the matrix.
+    /// Whether the [`Problem`](crate::Problem) has constraints, which are not part of the matrix.
     pub fn is_constrained(&self) -> bool {
         self.system.constraints.is_some()
     }

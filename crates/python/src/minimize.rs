@@ -97,14 +97,14 @@ impl LinearOperator<Vec<f64>> for Hessian {
 }
 
 /// The preconditioner of the Hessian: the identity until it is built.
-struct Following<'a> {
+struct CachedInverse<'a> {
     build: Option<Build>,
     held: Box<dyn Prepared<Vec<f64>, f64> + Send>,
     geometry: &'a Geometry,
 }
 
-impl Following<'_> {
-    fn follow(&mut self, a: &Bsr<f64>, cancel: &Cancel) -> Result<(), DescentError> {
+impl CachedInverse<'_> {
+    fn refresh(&mut self, a: &Bsr<f64>, cancel: &Cancel) -> Result<(), DescentError> {
         let system = self.geometry.system(a, Some(cancel));
         match self.build.take() {
             Some(build) => self.held = build(system).map_err(DescentError::linearize)?.0,
@@ -114,7 +114,7 @@ impl Following<'_> {
     }
 }
 
-impl coarsen::Preconditioner<Vec<f64>> for Following<'_> {
+impl coarsen::Preconditioner<Vec<f64>> for CachedInverse<'_> {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
         self.held.apply(r, z);
     }
@@ -230,15 +230,15 @@ pub(crate) fn minimize<'py>(
             let hessian = Hessian(energy.hessian(&x)?);
             let held = Box::new(coarsen::Identity);
             let is_constant = build.is_none();
-            let mut inverse = Following { build, held, geometry: &geometry };
+            let mut inverse = CachedInverse { build, held, geometry: &geometry };
             if !is_constant {
-                inverse.follow(&hessian.0, cancel)?;
+                inverse.refresh(&hessian.0, cancel)?;
             }
             let assemble = |f: &mut Energy<'_>, x: &Vec<f64>, a: &mut Hessian| {
                 a.0 = f.hessian(x)?;
                 Ok(())
             };
-            let update = |a: &Hessian, _: &Vec<f64>, m: &mut Following<'_>| m.follow(&a.0, cancel);
+            let update = |a: &Hessian, _: &Vec<f64>, m: &mut CachedInverse<'_>| m.refresh(&a.0, cancel);
             let mut f = Linearized::new(energy, hessian, inverse, assemble, update);
             if is_constant {
                 f = f.with_constant_inverse();

@@ -301,7 +301,7 @@ pub(crate) fn builder(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build
             let mut m = skinning();
             cycle(options, &mut m)?;
             let Skinning { control_points, .. } = &mut m.coarsening;
-            options.set("handles", control_points)?;
+            options.set("control_points", control_points)?;
             if !control_points.is_empty() {
                 m.coarse_size = 0;
             }

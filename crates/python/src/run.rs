@@ -78,7 +78,7 @@ impl Drop for Running {
 }
 
 /// Runs `work` on `threads` threads (`None` or 0: one for each core) while the GIL is released. After Ctrl-C the flag is set, and
-/// the `KeyboardInterrupt` is returned once `work` has ended; work that does not look at the flag ends first.
+/// the `KeyboardInterrupt` is returned once `work` has ended; work that does not check the flag ends first.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
     threads: Option<usize>,

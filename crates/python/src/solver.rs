@@ -45,7 +45,7 @@ pub(crate) struct Solver {
     jobs: Sender<Job>,
     cancel: Arc<Cancel>,
     /// One call at a time.
-    turn: Mutex<()>,
+    calls: Mutex<()>,
     /// The thread whose call it is.
     caller: Mutex<Option<ThreadId>>,
     /// What the next solve takes first. It has a lock of its own, since handlers of signals may ask during a solve.
@@ -129,7 +129,7 @@ impl Solver {
             return Err(PyRuntimeError::new_err(text));
         }
         py.detach(|| {
-            let _turn = self.turn()?;
+            let _guard = self.begin_call()?;
             self.cancel.reset();
             let ((done, result), kept) = (channel(), self.kept.clone());
             let guarded = move |state: &mut Option<State>| {
@@ -160,11 +160,11 @@ impl Solver {
 
     /// Waits for the calls of other threads. A handler of a signal runs in the middle of a call of its own thread, which it cannot wait
     /// for.
-    fn turn(&self) -> PyResult<Turn<'_>> {
+    fn begin_call(&self) -> PyResult<CallGuard<'_>> {
         let own = thread::current().id();
         loop {
-            let turn = match self.turn.try_lock() {
-                Ok(turn) => turn,
+            let calls = match self.calls.try_lock() {
+                Ok(calls) => calls,
                 Err(TryLockError::Poisoned(error)) => error.into_inner(),
                 Err(TryLockError::WouldBlock) => {
                     if *locked(&self.caller) == Some(own) {
@@ -177,18 +177,18 @@ impl Solver {
                 }
             };
             *locked(&self.caller) = Some(own);
-            return Ok(Turn { caller: &self.caller, _turn: turn });
+            return Ok(CallGuard { caller: &self.caller, _guard: calls });
         }
     }
 }
 
 /// The right to call, which ends when it is dropped.
-struct Turn<'a> {
+struct CallGuard<'a> {
     caller: &'a Mutex<Option<ThreadId>>,
-    _turn: MutexGuard<'a, ()>,
+    _guard: MutexGuard<'a, ()>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         *locked(self.caller) = None;
     }
@@ -248,9 +248,9 @@ impl Solver {
             received.into_iter().for_each(|job| job(&mut state));
         });
         let cancel = Arc::new(Cancel::new());
-        let (turn, caller, kept) = Default::default();
+        let (calls, caller, kept) = Default::default();
         let solver =
-            Self { jobs, cancel: cancel.clone(), turn, caller, kept, process: process::id(), _pool: pool };
+            Self { jobs, cancel: cancel.clone(), calls, caller, kept, process: process::id(), _pool: pool };
         let start = move |state: &mut Option<State>| -> Result<(), AnyError> {
             *state = Some(State::new(a, geometry, rows, auto, cancel)?);
             Ok(())

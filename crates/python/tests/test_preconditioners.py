@@ -53,7 +53,7 @@ def test_others_serve_gmres_and_bicgstab(name, rng):
 
 
 @pytest.mark.parametrize("name", [*SYMMETRIC, *LINEAR])
-def test_updates_follow_new_values(name, rng):
+def test_updates_use_new_values(name, rng):
     A, r = poisson(32), rng.standard_normal(1024)
     M = {**SYMMETRIC, **LINEAR}[name](A)
     kept = M.update(2 * A)

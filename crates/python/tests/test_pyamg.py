@@ -489,7 +489,7 @@ def test_gallery_matrices_are_what_they_say() -> None:
     assert grid[4].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8] and grid[3].tolist() == [1, 2, 0, 4, 5, 0, 7, 8, 0]
     assert abs(pyamg.gallery.diffusion_stencil_2d(0.1, 0.3).sum()) < 1e-15
     assert abs(ELASTIC - ELASTIC.T).max() < 1e-9
-    # Motions of a free body need no force at points without a fixed neighbour.
+    # Rigid-body modes of an unconstrained body need no force at points without a fixed neighbour.
     inner = np.zeros((16, 16), bool)
     inner[1:-1, 1:-1] = True
     force = (ELASTIC @ RIGID)[np.repeat(inner.reshape(-1), 2)]

@@ -64,7 +64,7 @@ impl BlockJacobi {
 /// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks on the backend.
 pub struct BlockDiagonal<T, B: Backend> {
     parameters: BlockJacobi,
-    on: B,
+    backend: B,
     pattern: Arc<Pattern>,
     kind: PreconditionerKind,
     inverses: DenseBlocks<T>,
@@ -77,15 +77,23 @@ coarsen_backend::inherent_build!(BlockJacobi);
 impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
     type Built = BlockDiagonal<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<BlockDiagonal<T, B>, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<BlockDiagonal<T, B>, SetupError> {
         checks::omega("BlockJacobi::omega", self.omega)?;
         let a = &*checks::square(&system)?;
         let area = a.block().0.pow(2);
         let mut inverses = DenseBlocks::new(a.block().0, vec![T::zero(); a.pattern().rows() * area])?;
         let kind = self.invert(a, &mut inverses)?;
-        let d = on.blocks(&inverses)?;
-        let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(BlockDiagonal { parameters: *self, on, pattern, kind, inverses, d, merged: Merged::default() })
+        let d = backend.blocks(&inverses)?;
+        let (backend, pattern) = (backend.clone(), a.pattern().clone());
+        Ok(BlockDiagonal {
+            parameters: *self,
+            backend,
+            pattern,
+            kind,
+            inverses,
+            d,
+            merged: Merged::default(),
+        })
     }
 }
 
@@ -115,7 +123,7 @@ impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
             &pattern,
             |method, a| {
                 if !checks::same(a, method.inverses.size(), &method.pattern) {
-                    *method = method.parameters.build_from(system, &method.on)?;
+                    *method = method.parameters.build_from(system, &method.backend)?;
                     return Ok(Reused::Nothing);
                 }
                 let kind = method.parameters.invert(a, &mut method.inverses)?;

@@ -45,7 +45,7 @@ pub enum Scaling {
 /// \[α, β\]. An application needs m products with M and m − 1 products with A. β is the bound of ρ(M A) that
 /// [`Spectrum`] computes. The error polynomial is between −1 and 1 up to α + β, and Lanczos continues until the
 /// spectrum is certain to be below. So for symmetric positive definite A, the preconditioner is symmetric
-/// positive definite, but for the share of start vectors and the round-off that
+/// positive definite, except for the share of start vectors and the round-off that
 /// [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports it. *Use* if inner
 /// products and triangular solves are expensive: on devices and many cores. A `ratio` of 30 suits a preconditioner for
 /// `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a
@@ -146,7 +146,7 @@ pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
 /// The preconditioner and smoother that [`Chebyshev`] builds.
 pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     parameters: Chebyshev,
-    on: B,
+    backend: B,
     pattern: Arc<Pattern>,
     host: DenseBlocks<T>,
     spectrum: Spectrum<T>,
@@ -167,7 +167,7 @@ coarsen_backend::inherent_build!(Chebyshev);
 impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
     type Built = ChebyshevPolynomial<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         self.validate()?;
         let a = &*checks::finite(&system)?;
         let b = a.block().0;
@@ -176,18 +176,18 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         let margin = 1.0 + 1.0 / self.ratio; // α + β
         let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety).with_margin(margin);
         let (radius, kind) = checks::radius_and_kind(self.symmetric, &mut spectrum, a, &host)?;
-        let d = on.vector(&vec![zero(); a.shape().0])?;
+        let d = backend.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
             parameters: *self,
-            on: on.clone(),
+            backend: backend.clone(),
             pattern: a.pattern().clone(),
             spectrum,
             on_device: None,
             radius,
             kind,
             next: (radius, kind),
-            a: on.matrix(a)?,
-            m: on.blocks(&host)?,
+            a: backend.matrix(a)?,
+            m: backend.blocks(&host)?,
             host,
             ahead: d.like()?,
             d,
@@ -270,7 +270,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
             return Err(SetupError::HostOnly { method: "spai0" });
         }
         fill(&mut self.a)?;
-        let there = (&self.on, &self.a, &mut self.m);
+        let there = (&self.backend, &self.a, &mut self.m);
         self.radius =
             DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, self.parameters.name())?;
         Ok(())
@@ -304,7 +304,7 @@ coarsen_backend::inherent_update!(ChebyshevPolynomial<T: Real, B: Backend>);
 impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let (block, pattern) = (self.host.size(), self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.parameters.build_from(system, &old.on);
+        let build = |old: &Self, system: System<'_, T>| old.parameters.build_from(system, &old.backend);
         checks::update_in_phases(self, |method| &mut method.merged, system, (block, &pattern), build)
     }
 }

@@ -55,10 +55,10 @@ impl<T: Real, B: Backend> Setup<T, B> for DampedJacobi {
     /// The step is the Chebyshev polynomial of degree 1.
     type Built = ChebyshevPolynomial<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         check_ratio("DampedJacobi::ratio", self.ratio)?;
         let &Self { ratio, lanczos_steps, safety, symmetric } = self;
         let step = Chebyshev { degree: 1, ratio, lanczos_steps, safety, symmetric, ..Chebyshev::default() };
-        step.build_from(system, on)
+        step.build_from(system, backend)
     }
 }

@@ -84,11 +84,11 @@ impl GaussSeidel {
     pub fn build_half<T: Real, B: Backend>(
         &self,
         a: &Bsr<T>,
-        on: &B,
+        backend: &B,
     ) -> Result<Option<SymmetricGaussSeidel<T, B>>, SetupError> {
         self.validate()?;
-        let own = on.gauss_seidel(a, self.omega, self.symmetric)?;
-        Ok(own.map(|own| self.around(own, true, Symmetry::TO_ROUND_OFF, a, on)))
+        let own = backend.gauss_seidel(a, self.omega, self.symmetric)?;
+        Ok(own.map(|own| self.around(own, true, Symmetry::TO_ROUND_OFF, a, backend)))
     }
 
     fn around<T: Real, B: Backend>(
@@ -97,11 +97,11 @@ impl GaussSeidel {
         own: bool,
         symmetry: Symmetry,
         a: &Bsr<T>,
-        on: &B,
+        backend: &B,
     ) -> SymmetricGaussSeidel<T, B> {
         SymmetricGaussSeidel {
             parameters: *self,
-            on: on.clone(),
+            backend: backend.clone(),
             pattern: a.pattern().clone(),
             block: a.block().0,
             sweeps,
@@ -128,7 +128,7 @@ impl Symmetry {
 /// the order of its rows, on the backend.
 pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     parameters: GaussSeidel,
-    on: B,
+    backend: B,
     pattern: Arc<Pattern>,
     block: usize,
     /// One sweep per step: [`RowGaussSeidel`], or the smoother of the backend.
@@ -147,14 +147,14 @@ coarsen_backend::inherent_build!(GaussSeidel);
 impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
     type Built = SymmetricGaussSeidel<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         let a = &*checks::square(&system)?;
-        if let Some(half) = self.build_half(a, on)? {
+        if let Some(half) = self.build_half(a, backend)? {
             return Ok(half);
         }
         a.check_finite()?;
-        let rows = Box::new(RowGaussSeidel::new(a, self.omega, on)?);
-        Ok(self.around(rows, false, self.symmetry(a), a, on))
+        let rows = Box::new(RowGaussSeidel::new(a, self.omega, backend)?);
+        Ok(self.around(rows, false, self.symmetry(a), a, backend))
     }
 }
 
@@ -244,9 +244,10 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         };
         self.next = next;
         if self.own && !next.to_round_off {
-            self.successor = Some(Box::new(RowGaussSeidel::new(a, self.parameters.omega, &self.on)?));
+            self.successor = Some(Box::new(RowGaussSeidel::new(a, self.parameters.omega, &self.backend)?));
         } else if next.to_round_off && !before.to_round_off {
-            self.successor = self.on.gauss_seidel(a, self.parameters.omega, self.parameters.symmetric)?;
+            self.successor =
+                self.backend.gauss_seidel(a, self.parameters.omega, self.parameters.symmetric)?;
         }
         Ok(Reused::Structure)
     }
@@ -268,14 +269,14 @@ coarsen_backend::inherent_update!(SymmetricGaussSeidel<T: Real, B: Backend>);
 impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let (block, pattern) = (self.block, self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.parameters.build_from(system, &old.on);
+        let build = |old: &Self, system: System<'_, T>| old.parameters.build_from(system, &old.backend);
         checks::update_in_phases(self, |method| &mut method.merged, system, (block, &pattern), build)
     }
 }
 
 /// Sweeps over whole rows, on any backend, for any A: forward before the coarse correction, backward after it.
 struct RowGaussSeidel<T, B: Backend> {
-    on: B,
+    backend: B,
     omega: B::Real,
     a: B::Matrix,
     d: B::Blocks,
@@ -286,15 +287,15 @@ struct RowGaussSeidel<T, B: Backend> {
 }
 
 impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
-    fn new(a: &Bsr<T>, omega: f64, on: &B) -> Result<Self, SetupError> {
+    fn new(a: &Bsr<T>, omega: f64, backend: &B) -> Result<Self, SetupError> {
         let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
         let stored = (a.values().len() + inverses.values().len()) * size_of::<B::Stored>();
         Ok(Self {
-            on: on.clone(),
+            backend: backend.clone(),
             omega: B::Real::from_f64(omega),
-            a: on.matrix(a)?,
-            d: on.blocks(&inverses)?,
-            rows: on.rows(&on.relaxation_order(a.pattern()))?,
+            a: backend.matrix(a)?,
+            d: backend.blocks(&inverses)?,
+            rows: backend.rows(&backend.relaxation_order(a.pattern()))?,
             kind: inverses.kind(),
             bytes: stored + size_of_val(inverses.values()),
             inverses,
@@ -332,7 +333,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
         B: NumericBackend,
     {
         fill(&mut self.a)?;
-        self.on.invert_diagonal(&self.a, &mut self.d, "gauss-seidel")?;
+        self.backend.invert_diagonal(&self.a, &mut self.d, "gauss-seidel")?;
         Ok(())
     }
 

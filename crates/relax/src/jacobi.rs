@@ -86,7 +86,7 @@ impl Jacobi {
 /// The preconditioner that [`Jacobi`] builds: ω D⁻¹ as a vector of the backend.
 pub struct Diagonal<B: Backend> {
     parameters: Jacobi,
-    on: B,
+    backend: B,
     pattern: Arc<Pattern>,
     kind: PreconditionerKind,
     host: Vec<B::Real>,
@@ -99,14 +99,14 @@ coarsen_backend::inherent_build!(Jacobi);
 impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
     type Built = Diagonal<B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Diagonal<B>, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Diagonal<B>, SetupError> {
         checks::omega("Jacobi::omega", self.omega)?;
         let a = &*checks::finite(&system)?;
         let mut host = vec![zero(); a.shape().0];
         let kind = self.invert(a, &mut host)?;
-        let d = on.vector(&host)?;
-        let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(Diagonal { parameters: *self, on, pattern, kind, host, d, merged: Merged::default() })
+        let d = backend.vector(&host)?;
+        let (backend, pattern) = (backend.clone(), a.pattern().clone());
+        Ok(Diagonal { parameters: *self, backend, pattern, kind, host, d, merged: Merged::default() })
     }
 }
 
@@ -137,11 +137,11 @@ impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
             |method, a| {
                 a.check_finite()?;
                 if a.shape().0 != method.host.len() || !Pattern::same(a.pattern(), &method.pattern) {
-                    *method = method.parameters.build_from(system, &method.on)?;
+                    *method = method.parameters.build_from(system, &method.backend)?;
                     return Ok(Reused::Nothing);
                 }
                 method.kind = method.parameters.invert(a, &mut method.host)?;
-                method.on.write(&method.host, &mut method.d)?;
+                method.backend.write(&method.host, &mut method.d)?;
                 Ok(Reused::Structure)
             },
         )

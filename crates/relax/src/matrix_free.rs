@@ -46,10 +46,10 @@ impl Jacobi {
     pub fn matrix_free<B: Backend>(
         &self,
         diagonal: &[B::Real],
-        on: &B,
+        backend: &B,
     ) -> Result<DiagonalScaling<B::Vector>, SetupError> {
         checks::omega("Jacobi::omega", self.omega)?;
-        Ok(DiagonalScaling { inverse: on.vector(&inverse(diagonal, self.omega, "jacobi")?)? })
+        Ok(DiagonalScaling { inverse: backend.vector(&inverse(diagonal, self.omega, "jacobi")?)? })
     }
 }
 
@@ -81,7 +81,7 @@ impl Chebyshev {
     /// Returns the polynomial for an operator without a matrix, from its products and its diagonal.
     ///
     /// A must be symmetric positive definite, which is not checked. The spectral radius of D⁻¹A is estimated
-    /// by Lanczos from products with A, until it is certain that the polynomial is positive, but for the share of start
+    /// by Lanczos from products with A, until it is certain that the polynomial is positive, except for the share of start
     /// vectors that [`SpectralRadius::margin`](coarsen_krylov::SpectralRadius::margin) names; `Cg` then reports an
     /// indefinite preconditioner. *Use* for stencils, products of operators, and matrices stored elsewhere. *Not* if a
     /// matrix is available: [`Setup::build`](coarsen_backend::Setup) works on blocks, and reads A and vectors in one
@@ -112,7 +112,7 @@ impl Chebyshev {
         &self,
         a: &'a (dyn LinearOperator<B::Vector> + Sync),
         diagonal: &[B::Real],
-        on: &B,
+        backend: &B,
     ) -> Result<MatrixFreeChebyshev<'a, B::Vector>, SetupError> {
         self.validate()?;
         if self.scaling == Scaling::Spai0 {
@@ -126,11 +126,11 @@ impl Chebyshev {
             let (what, found) = ("the diagonal of the operator", diagonal.len());
             return Err(Error::Shape { what, expected: rows, found }.into());
         }
-        let mut inverse = DiagonalScaling { inverse: on.vector(&inverse(diagonal, 1.0, "chebyshev")?)? };
+        let mut inverse = DiagonalScaling { inverse: backend.vector(&inverse(diagonal, 1.0, "chebyshev")?)? };
         let mut spectrum = SpectralRadius::default();
         (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
         spectrum.margin = 1.0 + 1.0 / self.ratio;
-        let start = on.vector(&start_vector::<B::Real>(rows))?;
+        let start = backend.vector(&start_vector::<B::Real>(rows))?;
         let radius = match rows {
             0 => 1.0,
             _ => spectrum.estimate(a, &mut inverse, &start)?.as_f64(),

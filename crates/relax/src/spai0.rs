@@ -50,10 +50,10 @@ impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
     /// The step is the Chebyshev polynomial of degree 1.
     type Built = ChebyshevPolynomial<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         let (scaling, symmetric) = (Scaling::Spai0, self.symmetric);
         let step = Chebyshev { degree: 1, ratio: 4.0, scaling, symmetric, ..Chebyshev::default() };
-        step.build_from(system, on)
+        step.build_from(system, backend)
     }
 }
 

@@ -241,10 +241,10 @@ impl<B: NumericBackend> DeviceSpectrum<B> {
     pub(crate) fn update<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,
-        (on, a, d): (&B, &B::Matrix, &mut B::Blocks),
+        (backend, a, d): (&B, &B::Matrix, &mut B::Blocks),
         method: &'static str,
     ) -> Result<f64, SetupError> {
-        let row_sum = on.invert_diagonal(a, d, method)?;
+        let row_sum = backend.invert_diagonal(a, d, method)?;
         let n = a.shape().0;
         if n == 0 {
             return Ok(1.0);
@@ -255,7 +255,7 @@ impl<B: NumericBackend> DeviceSpectrum<B> {
                 let mut estimate = SpectralRadius::default();
                 (estimate.steps, estimate.safety) = (of.estimate.steps, of.estimate.safety);
                 estimate.margin = of.estimate.margin;
-                none.insert(Self { estimate, start: on.vector(&start_vector(n))? })
+                none.insert(Self { estimate, start: backend.vector(&start_vector(n))? })
             }
         };
         kept.estimate.ceiling = usable(row_sum);

@@ -113,7 +113,7 @@ impl AdditiveSchwarz {
 /// The preconditioner that [`AdditiveSchwarz`] builds. `Display` names its size, and positions kept from an earlier build.
 pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     parameters: AdditiveSchwarz,
-    on: Cpu<V, S>,
+    backend: Cpu<V, S>,
     pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
     positions: Vec<[f64; 3]>,
@@ -141,7 +141,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
     fn build_from(
         &self,
         system: System<'_, T>,
-        on: &Cpu<V, S>,
+        backend: &Cpu<V, S>,
     ) -> Result<OverlappingDomains<T, V, S>, SetupError> {
         self.validate()?;
         system.check()?;
@@ -165,11 +165,11 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let (parts, from) = cover.restrict(&pattern)?;
         let mut restricted = Bsr::zeros(Arc::new(parts), (block, block))?;
         copy(a, &from, &mut restricted);
-        let solver = Solver::new(self.inner, self.storage, a, &cover, &restricted, on)?;
+        let solver = Solver::new(self.inner, self.storage, a, &cover, &restricted, backend)?;
         let places = vec![zero(); cover.nodes.len() * block];
         Ok(OverlappingDomains {
             parameters: *self,
-            on: *on,
+            backend: *backend,
             pattern,
             positions: system.positions.unwrap_or_default().to_vec(),
             earlier: false,
@@ -311,7 +311,7 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
         let a = system.matrix;
         if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
             let complete = system.with_kept(&self.positions, None);
-            let built = self.parameters.build_from(complete, &self.on)?;
+            let built = self.parameters.build_from(complete, &self.backend)?;
             *self = Self { earlier: system.positions.is_none() && complete.positions.is_some(), ..built };
             return Ok(Reused::Nothing);
         }

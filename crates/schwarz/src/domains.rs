@@ -99,7 +99,7 @@ struct Growth<'a> {
     of: Vec<u32>,
     lists: Vec<Vec<u32>>,
     /// The sum of the couplings of a node to the growing set.
-    pull: Vec<f32>,
+    coupling: Vec<f32>,
     /// The sum of all couplings of a node.
     whole: Vec<f32>,
     frontier: Vec<u32>,
@@ -123,10 +123,10 @@ impl<'a> Growth<'a> {
         let mut rank = vec![0; order.len()];
         order.iter().enumerate().for_each(|(k, &i)| rank[i as usize] = k as u32);
         let of = free.iter().map(|&free| if free { NONE } else { NEEDS_NONE }).collect();
-        let pull = vec![0.0; order.len()];
+        let coupling = vec![0.0; order.len()];
         let whole = (0..order.len()).map(|i| links.row(i).map(|link| link.1).sum()).collect();
         let (lists, frontier, sums, divisions) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
-        Self { links, rank, most, of, lists, pull, whole, frontier, sums, divisions }
+        Self { links, rank, most, of, lists, coupling, whole, frontier, sums, divisions }
     }
 
     /// Grows a domain from `seed`, unless `seed` is already in a domain.
@@ -147,21 +147,21 @@ impl<'a> Growth<'a> {
             list.push(i);
             for (j, w) in self.links.row(i as usize) {
                 if w > 0.0 && self.of[j as usize] == from {
-                    if self.pull[j as usize] == 0.0 {
+                    if self.coupling[j as usize] == 0.0 {
                         self.frontier.push(j);
                     }
-                    self.pull[j as usize] += w;
+                    self.coupling[j as usize] += w;
                 }
             }
             next = if list.len() < most { self.strongest() } else { None };
         }
-        self.frontier.drain(..).for_each(|j| self.pull[j as usize] = 0.0);
+        self.frontier.drain(..).for_each(|j| self.coupling[j as usize] = 0.0);
         list
     }
 
     /// Removes the most strongly coupled node from the frontier.
     fn strongest(&mut self) -> Option<u32> {
-        let share = |j: u32| self.pull[j as usize] / self.whole[j as usize];
+        let share = |j: u32| self.coupling[j as usize] / self.whole[j as usize];
         let key = |j: u32| (share(j), std::cmp::Reverse(self.rank[j as usize]));
         let better = |&(_, &i): &(usize, &u32), &(_, &j): &(usize, &u32)| {
             let (a, b) = (key(i), key(j));
@@ -169,7 +169,7 @@ impl<'a> Growth<'a> {
         };
         let at = self.frontier.iter().enumerate().max_by(better)?.0;
         let i = self.frontier.swap_remove(at);
-        self.pull[i as usize] = 0.0;
+        self.coupling[i as usize] = 0.0;
         Some(i)
     }
 

@@ -75,7 +75,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         a: &Bsr<T>,
         cover: &Cover,
         restricted: &Bsr<T>,
-        on: &Cpu<V, S>,
+        backend: &Cpu<V, S>,
     ) -> Result<Self, SetupError> {
         Ok(match inner {
             Inner::Inverses => {
@@ -89,7 +89,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     system,
                     Checked::default(),
                     &[],
-                    on,
+                    backend,
                 )?))
             }
             Inner::Sweeps { pairs } => {
@@ -129,8 +129,8 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
     pub(crate) fn kind(&self) -> PreconditionerKind {
         match self {
             Self::Factors(parts) => {
-                let classes = parts.iter().map(|part| Preconditioner::<Vec<f64>>::kind(&part.factor));
-                classes.fold(PreconditionerKind::Symmetric, Ord::max)
+                let kinds = parts.iter().map(|part| Preconditioner::<Vec<f64>>::kind(&part.factor));
+                kinds.fold(PreconditionerKind::Symmetric, Ord::max)
             }
             _ => PreconditionerKind::Symmetric, // indefinite diagonal blocks are refused earlier
         }

@@ -32,7 +32,7 @@ pub struct Level<'a, T: Real> {
     pub matrix: &'a coarsen_sparse::Bsr<T>,
     /// For each node, whether it is in a domain. Other nodes are solved by their diagonal blocks.
     pub coupled: &'a [bool],
-    /// For each unknown, the sum of its diagonal entries on the finest level, so that a free body can be told
+    /// For each unknown, the sum of its diagonal entries on the finest level, so that an unconstrained body can be told
     /// from round-off; empty if this is the finest level. The values must be finite.
     pub sizes: &'a [T],
 }
@@ -72,9 +72,9 @@ impl Schwarz {
     pub fn build_level<T: Real, B: SchwarzBackend>(
         &self,
         level: &Level<'_, T>,
-        on: &B,
+        backend: &B,
     ) -> Result<Subdomains<T, B>, SetupError> {
-        self.levels_from(level, 1, Coarse::Domains, on)
+        self.levels_from(level, 1, Coarse::Domains, backend)
     }
 
     /// Builds a coarse level and the coarser ones: one factor, if [`coarse`](Self::coarse) takes this level
@@ -86,7 +86,7 @@ impl Schwarz {
         &self,
         level: &Level<'_, T>,
         values: usize,
-        on: &Cpu<V, S>,
+        backend: &Cpu<V, S>,
     ) -> Result<LevelSolver<T, V, S>, SetupError> {
         level.check()?;
         self.validate(level.matrix.block().0)?;
@@ -98,7 +98,7 @@ impl Schwarz {
                 Err(error) => return Err(error),
             }
         }
-        let domains = self.levels_or_domains(level, on)?;
+        let domains = self.levels_or_domains(level, backend)?;
         Ok(LevelSolver(Solver::Domains(Box::new(domains))))
     }
 
@@ -106,10 +106,12 @@ impl Schwarz {
     fn levels_or_domains<T: Real, B: SchwarzBackend>(
         &self,
         level: &Level<'_, T>,
-        on: &B,
+        backend: &B,
     ) -> Result<Subdomains<T, B>, SetupError> {
-        match self.levels_from(level, self.levels, self.coarse, on) {
-            Err(SetupError::Coarsest { .. }) => self.levels_from(level, self.levels, Coarse::Domains, on),
+        match self.levels_from(level, self.levels, self.coarse, backend) {
+            Err(SetupError::Coarsest { .. }) => {
+                self.levels_from(level, self.levels, Coarse::Domains, backend)
+            }
             built => built,
         }
     }
@@ -119,7 +121,7 @@ impl Schwarz {
         level: &Level<'_, T>,
         levels: usize,
         top: Coarse,
-        on: &B,
+        backend: &B,
     ) -> Result<Subdomains<T, B>, SetupError> {
         let parameters =
             Self { levels, order: Order::Natural, weights: Weights::Ones, refresh: None, ..*self };
@@ -134,7 +136,7 @@ impl Schwarz {
         let order: Vec<u32> = (0..nodes).collect();
         let limits = Limits { domain: parameters.domain, levels, top };
         let plan = Plan::new(level.matrix.block().0, links, &order, level.coupled, limits)?;
-        Subdomains::on_plan(&parameters, Arc::new(plan), system, checked, level.sizes, on)
+        Subdomains::on_plan(&parameters, Arc::new(plan), system, checked, level.sizes, backend)
     }
 }
 
@@ -195,13 +197,13 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// length is wrong.
     pub fn restrict(&mut self, r: &B::Vector, sums: &mut [B::Real]) {
         self.assert_fits(r, sums);
-        self.on.restrict(&mut self.domains, r, sums);
+        self.backend.restrict(&mut self.domains, r, sums);
     }
 
     /// Adds the correction of the next level of the caller to z. *Panics* if a length is wrong.
     pub fn prolong(&mut self, corrections: &[B::Real], z: &mut B::Vector) {
         self.assert_fits(z, corrections);
-        self.on.prolong(&mut self.domains, corrections, z);
+        self.backend.prolong(&mut self.domains, corrections, z);
     }
 
     fn assert_fits(&self, fine: &B::Vector, coarse: &[B::Real]) {

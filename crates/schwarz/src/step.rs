@@ -88,7 +88,7 @@ coarsen_backend::inherent_build!(DampedDomains);
 impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
     type Built = DomainStep<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<DomainStep<T, B>, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<DomainStep<T, B>, SetupError> {
         if !(self.factor > 0.0 && self.factor < 2.0) {
             let (name, range) = ("DampedDomains::factor", "above 0 and below 2");
             return Err(Error::Parameter { name, value: self.factor, range }.into());
@@ -102,14 +102,14 @@ impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
         };
         let whole = system.whole()?;
         let merged = System { contact: None, matrix: &whole, ..system }; // the pattern of updates
-        let domains = one_level.build_from(merged, on)?;
+        let domains = one_level.build_from(merged, backend)?;
         let plan = domains.plan();
         let sets = (0..plan.nodes(0)).map(|i| plan.domain_of(0, i).map_or(u32::MAX, |d| d as u32)).collect();
-        let start = on.vector(&start_vector::<B::Real>(whole.shape().0))?;
+        let start = backend.vector(&start_vector::<B::Real>(whole.shape().0))?;
         let mut spectrum = SpectralRadius::default();
         (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
         spectrum.margin = 2.0 / self.factor; // ω ρ < 2
-        let mut now = Damped { domains, a: on.matrix(&whole)?, radius: 1.0 };
+        let mut now = Damped { domains, a: backend.matrix(&whole)?, radius: 1.0 };
         now.damp(self.factor, &mut spectrum, &start)?;
         Ok(DomainStep {
             parameters: *self,
@@ -154,9 +154,9 @@ impl<T: Real, B: SchwarzBackend> Damped<T, B> {
     }
 
     fn weigh(&mut self, omega: f64) -> Result<(), Error> {
-        let Subdomains { on, domains, .. } = &mut self.domains;
-        on.inverses(domains).weights.fill(omega);
-        on.upload(domains, Changed::Weights)
+        let Subdomains { backend, domains, .. } = &mut self.domains;
+        backend.inverses(domains).weights.fill(omega);
+        backend.upload(domains, Changed::Weights)
     }
 }
 
@@ -208,8 +208,8 @@ impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
                 next
             }
             none => {
-                let (domains, on) = (now.domains.again(system)?, now.domains.backend());
-                none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
+                let (domains, backend) = (now.domains.again(system)?, now.domains.backend());
+                none.insert(Damped { domains, a: backend.matrix(a)?, radius: 1.0 })
             }
         };
         next.damp(self.parameters.factor, &mut self.spectrum, &self.start)?;

@@ -23,7 +23,7 @@ use crate::source::Source;
 /// of order and domains, and seconds.
 pub struct Subdomains<T: Real, B: SchwarzBackend> {
     pub(crate) parameters: Schwarz,
-    pub(crate) on: B,
+    pub(crate) backend: B,
     pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
     pub(crate) positions: Arc<[[f64; 3]]>,
@@ -57,24 +57,29 @@ coarsen_backend::inherent_build!(Schwarz);
 impl<T: Real, B: SchwarzBackend> Setup<T, B> for Schwarz {
     type Built = Subdomains<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Subdomains<T, B>, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
         // The host would have to solve the coarsest level of a device.
-        let remote = self.coarse == Coarse::Auto && on.is_remote();
-        match Subdomains::new(self, system, on, if remote { Coarse::Domains } else { self.coarse }) {
+        let remote = self.coarse == Coarse::Auto && backend.is_remote();
+        match Subdomains::new(self, system, backend, if remote { Coarse::Domains } else { self.coarse }) {
             // If the coarsest level cannot be factored, it is divided into domains like all other levels.
-            Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
+            Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, backend, Coarse::Domains),
             built => built,
         }
     }
 }
 
 impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
-    fn new(parameters: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
+    fn new(
+        parameters: &Schwarz,
+        system: System<'_, T>,
+        backend: &B,
+        top: Coarse,
+    ) -> Result<Self, SetupError> {
         let begun = Instant::now();
         let (plan, checked) = parameters.structure(system, top)?;
-        let mut built = Self::on_plan(parameters, Arc::new(plan), system, checked, &[], on)?;
+        let mut built = Self::on_plan(parameters, Arc::new(plan), system, checked, &[], backend)?;
         built.seconds.structure = begun.elapsed() - built.seconds.inverses - built.seconds.top;
         built.weigh(system)?;
         Ok(built)
@@ -88,7 +93,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         system: System<'_, T>,
         checked: Checked<T>,
         first: &[T],
-        on: &B,
+        backend: &B,
     ) -> Result<Self, SetupError> {
         let mut seconds = Seconds::default();
         let begun = Instant::now();
@@ -120,10 +125,10 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
             + size_of_val(system.positions.unwrap_or_default())
             + top.as_ref().map_or(0, Exact::bytes);
         let weights = vec![1.0; plan.levels() + usize::from(top.is_some())];
-        let (domains, pattern) = (on.domains(&plan, inverses)?, system.matrix.pattern().clone());
+        let (domains, pattern) = (backend.domains(&plan, inverses)?, system.matrix.pattern().clone());
         Ok(Self {
             parameters: *parameters,
-            on: on.clone(),
+            backend: backend.clone(),
             pattern,
             positions: system.positions.unwrap_or_default().into(),
             earlier: false,
@@ -145,7 +150,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         let (mut checked, left_out) = (Checked::default(), self.plan.left_out());
         let source = Source::new(system.matrix);
         check::check(check::METHOD, source, None, left_out, self.parameters.storage, &mut checked)?;
-        let built = Self::on_plan(&self.parameters, self.plan.clone(), system, checked, &[], &self.on)?;
+        let built = Self::on_plan(&self.parameters, self.plan.clone(), system, checked, &[], &self.backend)?;
         Ok(Self { positions: self.positions.clone(), earlier: self.earlier, ..built })
     }
 
@@ -159,7 +164,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     }
 
     pub(crate) fn backend(&self) -> &B {
-        &self.on
+        &self.backend
     }
 
     /// Returns the parameters.
@@ -221,12 +226,12 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
-        let Self { parameters, on, plan, numbers, domains, top, seconds, .. } = self;
+        let Self { parameters, backend, plan, numbers, domains, top, seconds, .. } = self;
         SetupError::unless_cancelled(system.cancel)?; // from here on domains are overwritten
         self.incomplete = true;
         numbers.checked.accept();
         let begun = Instant::now();
-        let inverses = on.inverses(domains);
+        let inverses = backend.inverses(domains);
         inverses.left_out.copy_from_slice(&numbers.checked.left_out);
         numbers.compute(parameters, plan, &system, which, inverses);
         seconds.inverses = begun.elapsed();
@@ -238,7 +243,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         }
         seconds.top = begun.elapsed();
         let begun = Instant::now();
-        on.upload(domains, which.map_or(Changed::All, Changed::Domains))?;
+        backend.upload(domains, which.map_or(Changed::All, Changed::Domains))?;
         seconds.inverses += begun.elapsed();
         self.incomplete = false;
         self.updates += 1;
@@ -249,7 +254,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
 impl<T: Real, B: SchwarzBackend> Preconditioner<B::Vector> for Subdomains<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         let (top, weight) = (&mut self.top, B::Real::from_f64(self.weights[self.weights.len() - 1]));
-        self.on.apply_domains(
+        self.backend.apply_domains(
             &mut self.domains,
             r,
             &mut |r, z| {

@@ -13,7 +13,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
     fn rebuild(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         let whole = system.with_kept(&self.positions, None);
-        let mut built = self.parameters.build_from(whole, &self.on)?;
+        let mut built = self.parameters.build_from(whole, &self.backend)?;
         built.earlier = system.positions.is_none() && whole.positions.is_some();
         *self = built;
         Ok(())

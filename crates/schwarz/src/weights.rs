@@ -44,15 +44,15 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         for &i in self.plan().left_out() {
             probe[i as usize * b..(i as usize + 1) * b].fill(zero()); // no level corrects these rows
         }
-        let on = self.backend().clone();
-        let (r, mut z) = (on.vector(&probe)?, on.vector(&probe)?);
+        let backend = self.backend().clone();
+        let (r, mut z) = (backend.vector(&probe)?, backend.vector(&probe)?);
         let (mut said, mut product) = (Vec::new(), vec![zero(); n]);
         for level in 0..count {
             let alone: Vec<f64> = (0..count).map(|l| f64::from(u8::from(l == level))).collect();
             self.set_weights(&alone)?;
             coarsen_core::Preconditioner::apply(self, &r, &mut z);
             let mut host = vec![zero(); n];
-            on.read(&z, &mut host)?;
+            backend.read(&z, &mut host)?;
             said.push(host);
         }
         let (mut work, mut energy) = (vec![0.0; count], vec![vec![0.0; count]; count]);
@@ -75,8 +75,8 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
 
     fn set_weights(&mut self, weights: &[f64]) -> Result<(), coarsen_core::Error> {
         self.weights.copy_from_slice(weights);
-        let of_domains = &mut self.on.inverses(&mut self.domains).weights;
+        let of_domains = &mut self.backend.inverses(&mut self.domains).weights;
         of_domains.iter_mut().zip(weights).for_each(|(to, &w)| *to = w); // without that of the coarsest level
-        self.on.upload(&mut self.domains, Changed::Weights)
+        self.backend.upload(&mut self.domains, Changed::Weights)
     }
 }

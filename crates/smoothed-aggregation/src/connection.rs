@@ -2,12 +2,12 @@
 //!
 //! | strategy | aggregates are based on | P is smoothed along | used if |
 //! |---|---|---|---|
-//! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or filtering is off |
+//! | whole | `strength` | all couplings | few couplings are weak, many nodes are tied, or filtering is off |
 //! | filtered | norms of couplings | strong couplings | many couplings are weak: sheets, rotated layers |
-//! | filtered, stiff | the strength of the recipe | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be decoupled |
+//! | filtered, stiff | `strength` | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be decoupled |
 //!
-//! For scalars, both weights are the strength of the recipe. Levels below a whole level are whole. A level
-//! below a filtered level is whole only if many nodes are tied.
+//! `strength` is that of [`SmoothedAggregation`]. For scalars, both weights are this strength. Levels below a
+//! whole level are whole. A level below a filtered level is whole only if many nodes are tied.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::aggregate::{Couplings, aggregate};
 use super::decoupled::{self, Decoupled};
 use super::high_degree::HighDegree;
+use super::parameters::{SmoothedAggregation, Spread};
 use super::reach::too_full;
-use super::recipe::{SmoothedAggregation, Spread};
 use super::share::Share;
 use super::{filter, links};
 use coarsen_multigrid::Grid;
@@ -65,29 +65,29 @@ impl Aggregates {
     /// Finds aggregates of the own nodes of `share`; `filtered` says whether the finer level was filtered, and is
     /// true on the finest level.
     pub(super) fn find<T: Real>(
-        recipe: &SmoothedAggregation,
+        parameters: &SmoothedAggregation,
         fine: &Grid<'_, T>,
         filtered: bool,
         high_degree: &HighDegree,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let pattern = fine.a.pattern();
-        let found = Connection::find(recipe, fine, filtered, high_degree, share)?;
+        let found = Connection::find(parameters, fine, filtered, high_degree, share)?;
         let Connection { mut weights, mut decoupled, spreading } = found;
         if let Some(links) = fine.links {
             links::keep(links, pattern, &mut weights);
         }
-        let mut strong = recipe.strength.strong_beside(pattern, &weights, high_degree.flags()); // 5
+        let mut strong = parameters.strength.strong_beside(pattern, &weights, high_degree.flags()); // 5
         share.cut(pattern, &mut weights, &mut strong, &mut decoupled.nodes);
         let couplings = Couplings { pattern, weights: &weights, strong: &strong, high_degree };
-        let grown = |twice| aggregate(&couplings, &decoupled.nodes, twice, recipe.thresholds.smallest); // 6
-        let (of, count) = match recipe.spread {
+        let grown = |twice| aggregate(&couplings, &decoupled.nodes, twice, parameters.thresholds.smallest); // 6
+        let (of, count) = match parameters.spread {
             Spread::Second => grown(true),
             Spread::Neighbours => grown(false),
             Spread::Fitted => {
                 let (of, count) = grown(false);
-                let may_widen = scalars(fine.a) && recipe.omega > 0.0;
-                let widen = may_widen && too_full(&recipe.thresholds, &couplings, &of, count, share);
+                let may_widen = scalars(fine.a) && parameters.omega > 0.0;
+                let widen = may_widen && too_full(&parameters.thresholds, &couplings, &of, count, share);
                 if widen { grown(true) } else { (of, count) }
             }
         };
@@ -134,40 +134,40 @@ struct Connection {
 impl Connection {
     /// Chooses a strategy, in this order: filtered; filtered, stiff; whole.
     fn find<T: Real>(
-        recipe: &SmoothedAggregation,
+        parameters: &SmoothedAggregation,
         fine: &Grid<'_, T>,
         filtered: bool,
         high_degree: &HighDegree,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
-        let (a, at) = (fine.a, &recipe.thresholds);
-        let strength = || recipe.strength.weights(a, fine.largest.is_some());
-        if recipe.filter && recipe.omega > 0.0 && filtered {
+        let (a, at) = (fine.a, &parameters.thresholds);
+        let strength = || parameters.strength.weights(a, fine.largest.is_some());
+        if parameters.filter && parameters.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
             let weights = if scalars(a) { strength()? } else { norms.weights(a, false)? };
             if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
-                let filtered = Self::new(recipe, a, weights, strong);
+                let filtered = Self::new(parameters, a, weights, strong);
                 if scalars(a)
                     || !share.any(filtered.decoupled.coupled(a.pattern(), &filtered.weights, &share.own))
                 {
                     return Ok(filtered);
                 }
-                return Ok(Self::new(recipe, a, strength()?, filtered.spreading));
+                return Ok(Self::new(parameters, a, strength()?, filtered.spreading));
             }
             if scalars(a) {
-                return Ok(Self::new(recipe, a, weights, Vec::new()));
+                return Ok(Self::new(parameters, a, weights, Vec::new()));
             }
         }
-        Ok(Self::new(recipe, a, strength()?, Vec::new()))
+        Ok(Self::new(parameters, a, strength()?, Vec::new()))
     }
 
     fn new<T: Real>(
-        recipe: &SmoothedAggregation,
+        parameters: &SmoothedAggregation,
         a: &Bsr<T>,
         weights: Vec<f32>,
         spreading: Vec<bool>,
     ) -> Self {
-        let decoupled = Decoupled::find(a, &weights, recipe.dominance);
+        let decoupled = Decoupled::find(a, &weights, parameters.dominance);
         Self { weights, decoupled, spreading }
     }
 }

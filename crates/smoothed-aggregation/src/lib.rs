@@ -15,7 +15,7 @@
 //!
 //! `ranks` is the same step for the rows of one of several ranks; `share` sums counts over ranks.
 //!
-//! The parameters and their defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
+//! The parameters and their defaults are in `parameters` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
 //! ends are those of Algorithm 3.
 
 mod aggregate;
@@ -25,11 +25,11 @@ mod filter;
 mod high_degree;
 mod links;
 mod near_kernel;
+mod parameters;
 mod parts;
 mod plain_aggregation;
 mod ranks;
 mod reach;
-mod recipe;
 mod scaled;
 mod share;
 mod smooth;
@@ -54,9 +54,9 @@ use smooth::{Filter, RowPattern, Tentative, smooth};
 use tentative::{Held, tentative};
 
 pub use connection::{EmptySet, Spreading};
+pub use parameters::{Modes, SmoothedAggregation, Spread};
 pub use plain_aggregation::{PlainAggregation, plain_aggregation};
 pub use ranks::{GhostNode, RankAggregates};
-pub use recipe::{Modes, SmoothedAggregation, Spread};
 pub use share::Exchange;
 pub use thresholds::Thresholds;
 

@@ -11,8 +11,8 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
 use super::decoupled::Decoupled;
+use super::parameters::{Modes, SmoothedAggregation};
 use super::parts::Parts;
-use super::recipe::{Modes, SmoothedAggregation};
 use super::scaled::scaled_to_diagonal;
 use super::share::Share;
 use coarsen_multigrid::Grid;
@@ -23,7 +23,7 @@ const LEAF: usize = 1024;
 /// Returns K for the finest level and the number of vectors to use: only the translations if aggregates are
 /// `small`.
 pub(super) fn choose<'a, T: Real>(
-    recipe: &SmoothedAggregation,
+    parameters: &SmoothedAggregation,
     fine: &Grid<'a, T>,
     decoupled: &Decoupled,
     parts: &Parts<'_, T>,
@@ -31,7 +31,7 @@ pub(super) fn choose<'a, T: Real>(
     share: &Share<'_>,
 ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
     let (n, b) = (fine.a.shape().0, fine.a.block().0);
-    let (modes, given) = match (recipe.modes, fine.near_kernel, fine.positions) {
+    let (modes, given) = match (parameters.modes, fine.near_kernel, fine.positions) {
         (Modes::Found(count), ..) => (Cow::Owned(random(n, count.max(1))?), true),
         (Modes::Known, Some(given), _) => (Cow::Borrowed(given), true),
         (Modes::Known, None, Some(x)) if b == 2 || b == 3 => {
@@ -48,7 +48,7 @@ pub(super) fn choose<'a, T: Real>(
     let modes = if given {
         modes
     } else {
-        Cow::Owned(scaled_to_diagonal(&recipe.thresholds, fine.a, modes.into_owned())?)
+        Cow::Owned(scaled_to_diagonal(&parameters.thresholds, fine.a, modes.into_owned())?)
     };
     let modes =
         if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &decoupled.rows)?) };
@@ -65,18 +65,18 @@ pub(super) fn choose<'a, T: Real>(
 /// are kept. In 2D any third vector could be a rotation, so positions are required.
 fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>, share: &Share<'_>) -> bool {
     let k = modes.vectors();
-    let turn = match (b, k, positions) {
+    let rotation = match (b, k, positions) {
         (3, 6, _) => None,
-        (2, 3, Some(positions)) => Some(Turn::of_modes(modes, positions)),
+        (2, 3, Some(positions)) => Some(Rotation::of_modes(modes, positions)),
         _ => return false,
     };
-    let turns = |node: usize, rows: &[f64]| match (&turn, positions) {
-        (Some(turn), Some(positions)) => turn.fits(rows, positions[node]),
+    let rotates = |node: usize, rows: &[f64]| match (&rotation, positions) {
+        (Some(rotation), Some(positions)) => rotation.fits(rows, positions[node]),
         _ => is_rotation(rows, b, k),
     };
     let others = |(range, nodes): (Range<usize>, Groups<&[f64]>)| {
         let nodes = range.zip(nodes.0.chunks_exact(b * k));
-        nodes.filter(|(node, rows)| !is_projector(rows, b, k) || !turns(*node, rows)).count()
+        nodes.filter(|(node, rows)| !is_projector(rows, b, k) || !rotates(*node, rows)).count()
     };
     let count = modes.size() / b;
     let (nodes, worth) =
@@ -86,14 +86,14 @@ fn are_rigid(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>, share
 }
 
 /// The 2D rotation that is closest to the third of three vectors at free nodes: v = c + ω (−y, x).
-struct Turn {
+struct Rotation {
     rate: f64,
     shift: [f64; 2],
     /// The largest displacement component of the third vector.
     size: f64,
 }
 
-impl Turn {
+impl Rotation {
     fn of_modes(modes: &NearKernel, positions: &[[f64; 3]]) -> Self {
         let free = || {
             let nodes = modes.values().chunks_exact(6).zip(positions);

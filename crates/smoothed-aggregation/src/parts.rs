@@ -6,7 +6,7 @@ use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::Real;
 use coarsen_relax::Spectrum;
 
-use super::recipe::{Modes, SmoothedAggregation};
+use super::parameters::{Modes, SmoothedAggregation};
 use coarsen_multigrid::Grid;
 
 /// D⁻¹ and the damping factors of a level.
@@ -24,17 +24,17 @@ pub(super) struct Parts<'a, T: Real> {
 
 impl<'a, T: Real> Parts<'a, T> {
     pub(super) fn new(
-        recipe: &SmoothedAggregation,
+        parameters: &SmoothedAggregation,
         fine: &Grid<'a, T>,
         filtered: bool,
     ) -> Result<Self, SetupError> {
         let (omega, sweeps) = match fine.sets {
-            Some(_) => (recipe.omega_of_sets, 0),
-            None => (recipe.omega, recipe.kernel_sweeps),
+            Some(_) => (parameters.omega_of_sets, 0),
+            None => (parameters.omega, parameters.kernel_sweeps),
         };
-        let found = matches!(recipe.modes, Modes::Found(_)) && fine.depth == 0;
-        let sweeps = match recipe.modes {
-            Modes::Found(_) if found => recipe.thresholds.finding_sweeps + sweeps,
+        let found = matches!(parameters.modes, Modes::Found(_)) && fine.depth == 0;
+        let sweeps = match parameters.modes {
+            Modes::Found(_) if found => parameters.thresholds.finding_sweeps + sweeps,
             Modes::Constants => 0,
             Modes::Known if fine.near_kernel.is_some() => 0,
             Modes::Known | Modes::Found(_) => sweeps,
@@ -54,8 +54,9 @@ impl<'a, T: Real> Parts<'a, T> {
                 // Rows with weak couplings use A_F, whose ρ is known, so fewer steps suffice. Sweeps that
                 // compute K from random vectors need all steps: they diverge if ρ is too small.
                 let half = filtered && !found;
-                let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
-                Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3
+                let steps =
+                    if half { parameters.lanczos_steps.div_ceil(2) } else { parameters.lanczos_steps };
+                Spectrum::new(steps, parameters.safety).bound(fine.a, &inverses)? // 3
             }
         };
         Ok(Self {
@@ -63,7 +64,7 @@ impl<'a, T: Real> Parts<'a, T> {
             omega: omega / rho,
             omega_filtered: omega / 2.0,
             sweeps,
-            relaxing: recipe.thresholds.finding_omega / rho,
+            relaxing: parameters.thresholds.finding_omega / rho,
         })
     }
 }

@@ -13,8 +13,8 @@ use coarsen_sparse::{Bsr, NearKernel};
 
 use super::connection::Aggregates;
 use super::high_degree::HighDegree;
+use super::parameters::SmoothedAggregation;
 use super::parts::Parts;
-use super::recipe::SmoothedAggregation;
 use super::share::{Exchange, Share};
 use super::smooth::{RowPattern, Tentative, smooth};
 use super::tentative::{Basis, Held, tentative};
@@ -22,7 +22,7 @@ use coarsen_multigrid::Grid;
 
 /// The aggregates of the own nodes of a rank, and their bases.
 pub struct RankAggregates<T: Real> {
-    recipe: SmoothedAggregation,
+    parameters: SmoothedAggregation,
     /// The aggregate of each node; `u32::MAX` for nodes without one, and at first for ghosts.
     of: Vec<u32>,
     count: usize,
@@ -46,7 +46,7 @@ pub struct GhostNode<T> {
 }
 
 impl SmoothedAggregation {
-    /// The aggregates of the `own` nodes of a grid, and their bases. All ranks call it, with the same recipe. The grid needs
+    /// The aggregates of the `own` nodes of a grid, and their bases. All ranks call it, with the same parameters. The grid needs
     /// a near-kernel, a radius and the inverses of the diagonal blocks, so that all ranks use the same. `filtered` says
     /// whether weak couplings were left out on the finer level; it is true on the finest.
     ///
@@ -61,7 +61,7 @@ impl SmoothedAggregation {
         ranks: Exchange<'_>,
     ) -> Result<Option<RankAggregates<T>>, SetupError> {
         let share = Share::of_rank(own, ranks);
-        // With finite values, a known radius and an agreed recipe, nothing below fails before the next `agree`.
+        // With finite values, a known radius and agreed parameters, nothing below fails before the next `agree`.
         let checked = || {
             self.validate()?;
             fine.a.check_finite()?;
@@ -81,9 +81,9 @@ impl SmoothedAggregation {
         let rows = Held { modes: &modes, vectors, rows: &held };
         let basis = tentative::<T>(&self.thresholds, rows, fine.a.block().0, &of, count); // 7, 11
         let filtered = share.any(!spreading.is_empty());
-        let recipe = *self;
+        let parameters = *self;
         Ok(Some(RankAggregates {
-            recipe,
+            parameters,
             of,
             count,
             spreading,
@@ -148,10 +148,11 @@ impl<T: Real> RankAggregates<T> {
             self.of[ghost.node] = ghost.column;
             self.basis.set_rows(ghost.node, &ghost.rows);
         }
-        let parts = Parts::new(&self.recipe, fine, !self.spreading.is_empty())?; // 2, 3
+        let parts = Parts::new(&self.parameters, fine, !self.spreading.is_empty())?; // 2, 3
         let held = Held { modes: &self.modes, vectors: self.vectors, rows: &self.held };
-        let filter = self.recipe.filter(&self.spreading, held, fine.a.block().0);
-        let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.recipe.prune) };
+        let filter = self.parameters.filter(&self.spreading, held, fine.a.block().0);
+        let reach =
+            if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.parameters.prune) };
         let tentative = Tentative {
             basis: &self.basis,
             aggregates: &self.of,

@@ -30,13 +30,13 @@ pub(super) fn too_full(
     count: usize,
     share: &Share<'_>,
 ) -> bool {
-    let look = |rows: Range<usize>| {
+    let counts = |rows: Range<usize>| {
         let rows = rows.filter(|&i| !a.high_degree.contains(i));
         let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.high_degree.contains(j));
         couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
-    let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &look, &add));
+    let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &counts, &add));
     if strong <= at.strength_fraction * all {
         return false;
     }

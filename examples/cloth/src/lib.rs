@@ -93,11 +93,11 @@ pub fn start(options: &Options) -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, backend: B) -> Result<(), Failure> {
         if self.ranks > 0 {
             return ranks::as_threads(self);
         }
-        let rows = run(on, self)?;
+        let rows = run(backend, self)?;
         let [count, converged] =
             rows.iter().fold([0; 2], |[all, good], row| [all + row.steps, good + row.converged]);
         let cure = "more --iterations or --inner, or a smaller --dt";

@@ -1,4 +1,4 @@
-//! A scene of cloth: where the sheet is, what holds it, and what is in its way. The scenes are files: `scenes/*.toml`.
+//! A scene of cloth: the sheet, what holds it, and its obstacles. The scenes are files: `scenes/*.toml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -28,7 +28,7 @@ use crate::world::{Fixed, GRAVITY, World, all};
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
-    on: B,
+    backend: B,
     options: &'a Options,
     sheet: Sheet,
     scene: Scene,
@@ -38,7 +38,7 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
 
 /// Runs the frames of the options, and returns the row of each.
 pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
-    on: B,
+    backend: B,
     options: &Options,
 ) -> Result<Vec<Row>, Failure> {
     // 1. A sheet and a scene.
@@ -50,13 +50,13 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     let fixed = Fixed::new(&scene, &sheet, options)?;
     let notes = bare_edges(&fixed)?;
     let drawing = Drawing::new(&scene, &sheet, fixed, options);
-    say(format_args!("{}, on {}", described(&sheet, &scene), on.name()))?;
+    say(format_args!("{}, on {}", described(&sheet, &scene), backend.name()))?;
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let mut identity = identity(&sheet, &scene, options);
-    identity.field("method", &options.method).field("backend", on.name());
+    identity.field("method", &options.method).field("backend", backend.name());
     let plan = Plan { notes, ..plan(options, identity, drawing.picture(options)) };
-    plan.run(&mut Simulation { on, options, sheet, scene, drawing, stepper: None })
+    plan.run(&mut Simulation { backend, options, sheet, scene, drawing, stepper: None })
 }
 
 /// The sheet and the scene of the command line.
@@ -206,7 +206,7 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn renew(&mut self, state: &State) -> Result<(), Failure> {
         let world = World::new(&self.scene, &self.sheet, self.options)?;
-        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
+        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.backend)?);
         Ok(())
     }
 

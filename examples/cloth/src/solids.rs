@@ -8,7 +8,7 @@ use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{ContactError, Friction, Obstacle, Shape};
 use examples_scene::Shape as Solid;
 
-/// How often vertices that a solid would meet are looked for.
+/// The number of searches for vertices that a solid would meet.
 const ROUNDS: usize = 20;
 
 /// Contact with a solid.

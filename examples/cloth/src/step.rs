@@ -2,8 +2,8 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
 //!
-//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far on this way as contact allows, or from x_n where
-//! contact bounds this way and f is lower at x_n. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
+//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far along h v_n as contact allows, or from x_n where
+//! contact bounds this displacement and f is lower at x_n. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
 //! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
 //! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
 //! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
@@ -40,7 +40,7 @@ const MORE: usize = 10;
 
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
-    on: B,
+    backend: B,
     steps: ContactStepper<Forces, BackendNewton<B, Cg<B::Vector>>>,
     clock: Clock,
     pace: Pace,
@@ -51,7 +51,7 @@ pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
 
 impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     /// Creates the solver for the steps after `state`.
-    pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
+    pub(crate) fn new(world: World, state: &State, method: &Method, backend: &B) -> Result<Self, Failure> {
         let World { mut fixed, mut forces } = world;
         let pace = method.pace();
         fixed.move_to(&mut forces, pace.time(state.begun, state.frame))?;
@@ -63,14 +63,14 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let inverse = if constrained {
             CachedPreconditioner::constant(Box::new(Identity))
         } else {
-            let build = solver.builder(&method.levels, rest.clone(), on, &clock);
+            let build = solver.builder(&method.levels, rest.clone(), backend, &clock);
             CachedPreconditioner::build(&mut f, &state.x, build)?
         };
 
         let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
         let inner = Stop { max_iterations: method.inner, check_every, ..Stop::relative(relative) };
         let newton = Newton::with(Cg::new(inner), Forcing::AsGiven);
-        let newton = BackendNewton::new(newton, inverse, on, state.x.len())?;
+        let newton = BackendNewton::new(newton, inverse, backend, state.x.len())?;
         // A fixed number of iterations is spent on the positive definite Hessian, and not to find negative curvature.
         let newton = if method.fixed { newton } else { newton.projecting_on_demand() };
         let mut steps = ContactStepper::new(f, &fixed.masses, method.tolerance, newton, |forces| {
@@ -86,7 +86,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
             None
         };
         clock.take(); // the setup here does not count for a step
-        Ok(Self { on: on.clone(), steps, clock, pace, fixed, supported })
+        Ok(Self { backend: backend.clone(), steps, clock, pace, fixed, supported })
     }
 
     /// The times at the start and at the end of a step, s.
@@ -110,7 +110,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     }
 
     /// Moves held vertices and solids to the end of a step, and returns where the descent of (1) begins. Where something moves,
-    /// free vertices go along with h v_n, or stay if that leaves no way; what solids would meet goes with them.
+    /// free vertices go along with h v_n, or stay if contact allows none of it; vertices that solids would meet go with them.
     ///
     /// # Errors
     /// [`Failed`] if contact cannot be detected and for positions that are not finite, [`Crushed`] for a vertex that solids meet
@@ -137,7 +137,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
             let carried = forces.first.second.carry(&state.x, &forward, &held);
             carried.map_err(|fault| failed(state, step, fault))?;
         }
-        fixed.follow(forces, &held, end)?;
+        fixed.move_held_and_solids(forces, &held, end)?;
         steps.take_fault(); // only a fault during the descent counts after this
         Ok(state.x.iter().zip(&forward).map(|(x, d)| x + d).collect())
     }
@@ -191,7 +191,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, pace) = (Instant::now(), state.frame + 1, self.pace);
-        let synchronisations = self.on.transfers().synchronisations;
+        let synchronisations = self.backend.transfers().synchronisations;
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         let begun = state.begun;
@@ -206,7 +206,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         }
         row.setup = self.clock.take().as_secs_f64();
         row.solve = (start.elapsed().as_secs_f64() - row.setup).max(0.0);
-        row.synchronisations = self.on.transfers().synchronisations - synchronisations;
+        row.synchronisations = self.backend.transfers().synchronisations - synchronisations;
         next.time = pace.time(begun, frame);
         let row = self.fixed.row(&mut self.steps.f.potential, &next, row)?;
         *state = next;

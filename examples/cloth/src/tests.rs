@@ -522,14 +522,14 @@ fn arguments_out_of_range_are_refused() {
 /// The host synchronises less than ten times a step.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
-    let Some(on) = opencl() else { return };
+    let Some(backend) = opencl() else { return };
     for scene in ["drooping", "drop-horizontal"] {
         // A linearised step with 64 inner iterations (Wu et al. 2022, §8).
         let step = "--solver mas --iterations 1 --inner 64 --fixed";
         let words = format!("--scene {scene} {step} --frames 4 --vertices 441");
         let [here, there] = ["here", "there"].map(|name| Folder::new(&format!("{scene}-{name}")));
         let expected = here.run(&words).unwrap();
-        let found = run(on.clone(), &there.parse(&words).unwrap()).unwrap();
+        let found = run(backend.clone(), &there.parse(&words).unwrap()).unwrap();
         assert_eq!(found.iter().map(|row| row.steps).sum::<usize>(), 83, "{scene}");
         let edge = 1.0 / 20.0;
         for frame in 1..=3 {
@@ -545,7 +545,9 @@ fn a_device_takes_the_steps_of_the_cpu() {
             );
             assert_eq!(row.inner, 64 * row.outer);
         }
-        assert!(expected.iter().all(|row| row.synchronisations == 0) && on.transfers().synchronisations > 0);
+        assert!(
+            expected.iter().all(|row| row.synchronisations == 0) && backend.transfers().synchronisations > 0
+        );
         assert_eq!(scene == "drop-horizontal", found[3].contacts > 0, "{scene}");
     }
 }

@@ -13,7 +13,7 @@ const THICKNESS: [f64; 2] = [2e-3, 0.25];
 const ROUND: f64 = 1e-9;
 
 /// The distance that barriers keep, in units of the thickness: that of contact of triangles.
-pub(crate) const FLOOR: f64 = 0.1;
+pub(crate) const MIN_DISTANCE: f64 = 0.1;
 
 /// The thickness of the cloth, m: that of the options; or the default, but not more than the distance of parts of the sheet
 /// from each other.
@@ -32,7 +32,7 @@ pub(crate) fn thickness(sheet: &Sheet, options: &Options) -> Result<f64, SceneEr
     let Some((distance, pair)) = clearance(&sheet.triangles, &sheet.rest, thickness)? else {
         return Ok(thickness);
     };
-    if options.cloth.thickness.is_some() || distance < FLOOR * thickness {
+    if options.cloth.thickness.is_some() || distance < MIN_DISTANCE * thickness {
         return Err(SceneError::Near { thickness, pair, distance });
     }
     Ok((1.0 - ROUND) * distance)

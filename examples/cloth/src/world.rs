@@ -22,7 +22,7 @@ use crate::sheet::Sheet;
 use crate::solids::{Met, Pressed, Rubbed, barrier, first_met, move_with_solids, sag};
 use crate::state::{Row, State};
 use crate::statue::Statue;
-use crate::thickness::{FLOOR, thickness};
+use crate::thickness::{MIN_DISTANCE, thickness};
 
 /// Stretching and shearing stiffness of cotton, N/m.
 pub(crate) const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
@@ -201,7 +201,7 @@ impl Fixed {
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
-        let skin = if constrained { thickness - lift } else { FLOOR * thickness };
+        let skin = if constrained { thickness - lift } else { MIN_DISTANCE * thickness };
         let potential = match constrained {
             true => ContactPotential::Penalty(Penalty { stiffness: contact_stiffness(options) }),
             false => barrier(thickness - skin, contact_stiffness(options)),
@@ -373,18 +373,18 @@ impl Fixed {
         Ok(all)
     }
 
-    /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
-    /// looked at: this is for the start of a run, and for the way back after a frame that failed.
+    /// Moves held vertices and solids to where they are at a time, and updates `forces`. Contact of triangles is not
+    /// searched: call this at the start of a run, and to return to the last frame after one that failed.
     pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), SceneError> {
         if self.motion.moves() {
             let held = self.motion.held(&self.positions, time);
             forces.first.second.hold(&held);
-            self.follow(forces, &held, time)?;
+            self.move_held_and_solids(forces, &held, time)?;
         }
         Ok(())
     }
 
-    /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force follows.
+    /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force is updated.
     pub(crate) fn place(&mut self, held: &[[f64; 3]], time: f64) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         self.nodes.hold(held);
         self.crossings.solids = self.shapes(time, false)?;
@@ -404,7 +404,7 @@ impl Fixed {
     }
 
     /// Moves all but contact of triangles.
-    pub(crate) fn follow(
+    pub(crate) fn move_held_and_solids(
         &mut self,
         forces: &mut Forces,
         held: &[[f64; 3]],

@@ -105,7 +105,7 @@ fn main() -> ExitCode {
     // The library does not start threads: run everything inside one pool.
     let done = threads(options.threads, || match options.backend {
         BackendOption::Named(choice) => {
-            AnyBackend::choose(choice).map_err(Box::from).and_then(|on| run(on, &options))
+            AnyBackend::choose(choice).map_err(Box::from).and_then(|backend| run(backend, &options))
         }
         BackendOption::Cpu => run(Cpu::new(), &options),
         BackendOption::Mixed => run(Cpu::mixed(), &options),
@@ -123,7 +123,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
+fn run<B: Backend<Real = f64>>(
+    backend: B,
+    options: &Options,
+) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
     // 1. A body: mesh, materials, prescribed temperatures.
     let scene = match &options.mesh {
         Some(file) => Scene::read(file, options.azimuth)?,
@@ -145,16 +148,16 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     // ANCHOR: solver
     heat.assemble(rate(dt), &u, conductivity);
     given.impose_matrix(&mut heat.matrix)?;
-    let mut m = tamstorf().build(&heat.matrix, &on)?;
-    let mut a = on.matrix(&heat.matrix)?;
-    let (mut x, mut rhs) = (on.vector(&u)?, on.vector(&b)?);
+    let mut m = tamstorf().build(&heat.matrix, &backend)?;
+    let mut a = backend.matrix(&heat.matrix)?;
+    let (mut x, mut rhs) = (backend.vector(&u)?, backend.vector(&b)?);
     let mut cg = Cg::new(Stop::relative(1e-8));
     // ANCHOR_END: solver
     say(format_args!(
         "{} unknowns, {} entries, on {}\n{m}\n",
         heat.unknowns(),
         heat.matrix.nnz(),
-        on.name()
+        backend.name()
     ))?;
     say("  step       time         dt  iterations  residual      min      max     energy")?;
 
@@ -168,9 +171,9 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
         given.impose(&mut heat.matrix, &mut b)?;
         m.update(&heat.matrix)?; // reuses the structure
         a.set_values(&heat.matrix)?;
-        on.write(&b, &mut rhs)?;
+        backend.write(&b, &mut rhs)?;
         let report = cg.solve(&a, &mut m, &rhs, &mut x)?.converged()?;
-        on.read(&x, &mut u)?;
+        backend.read(&x, &mut u)?;
         // ANCHOR_END: step
         time += dt;
         let range = u.iter().fold([HOT, COLD], |[low, high], &u| [low.min(u), high.max(u)]);

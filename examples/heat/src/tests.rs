@@ -267,13 +267,13 @@ fn every_backend_gives_the_same_table_and_picture() {
     let folder = Folder::new("places");
     let out = &folder.0;
     let run_on = |name: &str| -> Vec<Row> {
-        let on = AnyBackend::choose(name.parse().unwrap()).unwrap();
+        let backend = AnyBackend::choose(name.parse().unwrap()).unwrap();
         let required = cfg!(feature = "opencl") && std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
-        assert!(name == "cpu" || !required || on.to_string().starts_with("opencl"), "{on}");
+        assert!(name == "cpu" || !required || backend.to_string().starts_with("opencl"), "{backend}");
         let out = out.join(name);
         let options =
             Options::parse_from(["heat", "--grid", "24", "--steps", "10", "--out", out.to_str().unwrap()]);
-        run(on, &options).unwrap()
+        run(backend, &options).unwrap()
     };
     let (cpu, auto) = (run_on("cpu"), run_on("auto"));
     let picture = |name: &str| pixels(&out.join(name).join("heat.png"));

@@ -59,8 +59,8 @@ fn main() -> ExitCode {
 struct Run(Options);
 
 impl Program for Run {
-    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure> {
-        let rows = run(on, &self.0)?;
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, backend: B) -> Result<(), Failure> {
+        let rows = run(backend, &self.0)?;
         let sum = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
         let [count, converged] = [sum(|row| row.steps), sum(|row| row.converged)];
         let cure = "more --iterations, or a smaller --dt";
@@ -73,7 +73,7 @@ impl Program for Run {
 /// # Errors
 /// Those of `mpm::fault`, of files, of solvers and of the backend.
 pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
-    on: B,
+    backend: B,
     options: &Options,
 ) -> Result<Vec<Row>, Failure> {
     // 1. A scene, filled with particles.
@@ -90,7 +90,7 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     };
     seeds.check(dx, frames)?;
     let (start, bodies) = seeds.fill(dx)?;
-    let (count, name) = (start.len(), on.name());
+    let (count, name) = (start.len(), backend.name());
     say(format_args!(
         "particles: {count}, bodies: {}, dx = {dx:.4e} m, on {name}; change them with --particles N or --dx",
         bodies.len()
@@ -135,7 +135,7 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
         delay: 1.0 / setting.rate,
         notes: Vec::new(),
     };
-    let (minimizer, memory) = (Minimizer::new(method, on), Memory::default());
+    let (minimizer, memory) = (Minimizer::new(method, backend), Memory::default());
     let (setting, obstacles, bodies) = (&setting, &obstacles[..], &bodies[..]);
     let stepper = Stepper { setting, obstacles, bodies, dx, largest, minimizer, memory };
     plan.run(&mut Simulation { options, pictures, start, stepper })

@@ -271,7 +271,7 @@ fn shadow(shape: &Shape, velocity: [f64; 3]) -> f64 {
 /// −∞, and the region is filled.
 ///
 /// The lattice moves with the material through the region, and the region with all of it swings. A point that crosses the
-/// region within one step is not emitted, so the region must be longer than the way of the material in a step.
+/// region within one step is not emitted, so the region must be longer than the displacement of the material in a step.
 ///
 /// # Errors
 /// [`ContactError::Value`] for numbers without a shape.

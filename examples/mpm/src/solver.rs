@@ -116,7 +116,7 @@ impl Solved {
 
 /// A solver with its vectors, kept between the steps.
 pub struct Minimizer<B: SchwarzBackend<Real = f64>> {
-    on: B,
+    backend: B,
     method: Method,
     /// The drivers that have run.
     steppers: Vec<TimeStepper<B>>,
@@ -124,8 +124,8 @@ pub struct Minimizer<B: SchwarzBackend<Real = f64>> {
 
 impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
     /// Returns the solver of a method on a backend.
-    pub fn new(method: &Method, on: B) -> Self {
-        Self { on, method: method.clone(), steppers: Vec::new() }
+    pub fn new(method: &Method, backend: B) -> Self {
+        Self { backend, method: method.clone(), steppers: Vec::new() }
     }
 
     /// Drops all vectors.
@@ -178,7 +178,7 @@ impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
     fn run(&mut self, driver: Driver, f: &mut Increment<'_>, mut z: Vec<f64>) -> Result<Solved, Failure> {
         let known = self.steppers.iter().position(|stepper| stepper.driver() == driver);
         let at = known.unwrap_or_else(|| {
-            self.steppers.push(TimeStepper::at(driver, self.on.clone()));
+            self.steppers.push(TimeStepper::at(driver, self.backend.clone()));
             self.steppers.len() - 1
         });
         let stepper = &mut self.steppers[at];

@@ -173,8 +173,8 @@ impl Stage {
     /// Where the shadow of a point falls on the ground, a little above it: along the light.
     fn dropped(&self, p: [f64; 3], point: [f64; 3], normal: [f64; 3]) -> [f64; 3] {
         let (lamp, height) = (self.drawing.camera.lamp(), dot(sub(p, point), normal) - self.lift);
-        let way = height.max(0.0) / dot(lamp, normal);
-        [0, 1, 2].map(|k| p[k] - way * lamp[k])
+        let distance = height.max(0.0) / dot(lamp, normal);
+        [0, 1, 2].map(|k| p[k] - distance * lamp[k])
     }
 
     fn draw(&self, x: &[f64], rounds: &[Patch], caption: &str) -> Result<Picture, PictureError> {

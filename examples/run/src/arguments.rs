@@ -47,7 +47,7 @@ impl FromStr for BackendOption {
 /// A program that runs on any backend.
 pub trait Program: Send {
     /// Runs the program.
-    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure>;
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, backend: B) -> Result<(), Failure>;
 }
 
 /// Frames or steps that ended at a limit before they met the tolerance. All files are written.
@@ -137,7 +137,7 @@ pub fn launch(count: usize, backend: BackendOption, program: impl Program) -> Ex
         BackendOption::Cpu => program.run(Cpu::new()),
         BackendOption::Mixed => program.run(Cpu::mixed()),
         BackendOption::Named(choice) => {
-            AnyBackend::choose(choice).map_err(Box::from).and_then(|on| program.run(on))
+            AnyBackend::choose(choice).map_err(Box::from).and_then(|backend| program.run(backend))
         }
     });
     match done.map_err(Box::from).flatten() {

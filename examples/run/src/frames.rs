@@ -184,7 +184,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// Those of the simulation and of the checkpoint, and [`OutputError::Input`].
-    pub fn follow<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
+    pub fn run_without_output<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
         self.check_inputs()?;
         let mut rows = Vec::new();
         let mut state = if self.resume {

@@ -96,11 +96,11 @@ impl Solver {
         self,
         levels: &[usize],
         rest: Arc<[[f64; 3]]>,
-        on: &B,
+        backend: &B,
         clock: &Clock,
     ) -> Build<B::Vector> {
-        let (levels, on, clock) = (levels.to_vec(), on.clone(), clock.clone());
-        Box::new(move |system| Ok(Box::new(Timed::build(self, &levels, &rest, system, &on, &clock)?)))
+        let (levels, backend, clock) = (levels.to_vec(), backend.clone(), clock.clone());
+        Box::new(move |system| Ok(Box::new(Timed::build(self, &levels, &rest, system, &backend, &clock)?)))
     }
 }
 
@@ -109,30 +109,32 @@ fn build<B: SchwarzBackend<Real = f64>>(
     levels: &[usize],
     rest: &Arc<[[f64; 3]]>,
     system: System<'_, f64>,
-    on: &B,
+    backend: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
     Ok(match solver {
         Solver::Skinning => {
             let mut multigrid = if levels.is_empty() { skinning() } else { skinning_levels(levels) };
             multigrid.coarsening.rest = Some(rest.clone());
-            Box::new(multigrid.build_from(system, on)?)
+            Box::new(multigrid.build_from(system, backend)?)
         }
         Solver::Mas => {
             let schwarz = Schwarz::multilevel();
             let levels = levels.first().copied().unwrap_or(schwarz.levels);
-            Box::new(Schwarz { levels, ..schwarz }.build_from(system, on)?)
+            Box::new(Schwarz { levels, ..schwarz }.build_from(system, backend)?)
         }
         Solver::Sa | Solver::Auto => {
             let multigrid = smoothed_aggregation();
             let levels = levels.first().copied().unwrap_or(multigrid.levels);
-            Box::new(Multigrid { levels, ..multigrid }.build_from(system, on)?)
+            Box::new(Multigrid { levels, ..multigrid }.build_from(system, backend)?)
         }
-        Solver::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
-        Solver::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
-        Solver::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
+        Solver::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, backend)?),
+        Solver::Gs => Box::new(GaussSeidel::default().build_from(system, backend)?),
+        Solver::Chebyshev => Box::new(Chebyshev::default().build_from(system, backend)?),
         Solver::Direct => {
             let (method, accept, test_tolerance) = (direct::Method::Cholesky, f64::INFINITY, f64::INFINITY);
-            Box::new(Direct { method, accept, test_tolerance, ..Direct::default() }.build_from(system, on)?)
+            Box::new(
+                Direct { method, accept, test_tolerance, ..Direct::default() }.build_from(system, backend)?,
+            )
         }
     })
 }
@@ -164,18 +166,18 @@ pub fn choose(given: Solver, f: &mut impl SystemAt, x: &[f64]) -> Result<Solver,
 }
 
 /// The same preconditioners for vectors on the host, which are copied to the backend and back.
-pub fn copied<B: Backend<Real = f64>>(mut build: Build<B::Vector>, on: &B) -> Build<Vec<f64>> {
-    let on = on.clone();
+pub fn copied<B: Backend<Real = f64>>(mut build: Build<B::Vector>, backend: &B) -> Build<Vec<f64>> {
+    let backend = backend.clone();
     Box::new(move |system| {
         let zeros = vec![0.0; system.matrix.shape().0];
-        let (r, z) = (on.vector(&zeros)?, on.vector(&zeros)?);
-        Ok(Box::new(Copied { on: on.clone(), inner: build(system)?, r, z }))
+        let (r, z) = (backend.vector(&zeros)?, backend.vector(&zeros)?);
+        Ok(Box::new(Copied { backend: backend.clone(), inner: build(system)?, r, z }))
     })
 }
 
 /// A preconditioner on a backend, for vectors on the host. If the backend fails, z is NaN, which ends a descent.
 struct Copied<B: Backend> {
-    on: B,
+    backend: B,
     inner: Built<B::Vector>,
     r: B::Vector,
     z: B::Vector,
@@ -183,9 +185,9 @@ struct Copied<B: Backend> {
 
 impl<B: Backend<Real = f64>> Preconditioner<Vec<f64>> for Copied<B> {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        let done = self.on.write(r, &mut self.r).and_then(|()| {
+        let done = self.backend.write(r, &mut self.r).and_then(|()| {
             self.inner.apply(&self.r, &mut self.z);
-            self.on.read(&self.z, z)
+            self.backend.read(&self.z, z)
         });
         if done.is_err() {
             z.fill(f64::NAN);
@@ -219,7 +221,7 @@ impl<B: Backend<Real = f64>> Update<f64> for Copied<B> {
 struct Timed<B: SchwarzBackend<Real = f64>> {
     inner: Built<B::Vector>,
     is_factor: bool,
-    on: B,
+    backend: B,
     clock: Clock,
 }
 
@@ -229,16 +231,16 @@ impl<B: SchwarzBackend<Real = f64>> Timed<B> {
         levels: &[usize],
         rest: &Arc<[[f64; 3]]>,
         system: System<'_, f64>,
-        on: &B,
+        backend: &B,
         clock: &Clock,
     ) -> Result<Self, SetupError> {
-        let (inner, is_factor) = clock.time(|| match build(solver, levels, rest, system, on) {
+        let (inner, is_factor) = clock.time(|| match build(solver, levels, rest, system, backend) {
             Err(refused @ SetupError::Factor { .. }) if solver == Solver::Direct => {
-                Ok((hierarchy(system, on, &refused)?, false))
+                Ok((hierarchy(system, backend, &refused)?, false))
             }
             built => built.map(|built| (built, solver == Solver::Direct)),
         })?;
-        Ok(Self { inner, is_factor, on: on.clone(), clock: clock.clone() })
+        Ok(Self { inner, is_factor, backend: backend.clone(), clock: clock.clone() })
     }
 
     /// Updates the preconditioner; a hierarchy is built instead of a factor that fails.
@@ -247,10 +249,10 @@ impl<B: SchwarzBackend<Real = f64>> Timed<B> {
         system: System<'_, f64>,
         update: impl FnOnce(&mut Built<B::Vector>) -> Result<Reused, SetupError>,
     ) -> Result<Reused, SetupError> {
-        let Self { inner, is_factor, on, clock } = self;
+        let Self { inner, is_factor, backend, clock } = self;
         clock.time(|| match update(inner) {
             Err(refused @ SetupError::Factor { .. }) if *is_factor => {
-                (*inner, *is_factor) = (hierarchy(system, on, &refused)?, false);
+                (*inner, *is_factor) = (hierarchy(system, backend, &refused)?, false);
                 Ok(Reused::Nothing)
             }
             other => other,
@@ -260,11 +262,11 @@ impl<B: SchwarzBackend<Real = f64>> Timed<B> {
 
 fn hierarchy<B: SchwarzBackend<Real = f64>>(
     system: System<'_, f64>,
-    on: &B,
+    backend: &B,
     refused: &SetupError,
 ) -> Result<Built<B::Vector>, SetupError> {
     eprintln!("smoothed aggregation instead of a factor until the next checkpoint: {refused}");
-    Ok(Box::new(smoothed_aggregation().build_from(system, on)?))
+    Ok(Box::new(smoothed_aggregation().build_from(system, backend)?))
 }
 
 impl<B: SchwarzBackend<Real = f64>> Preconditioner<B::Vector> for Timed<B> {

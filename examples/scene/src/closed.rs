@@ -22,7 +22,7 @@ pub enum MeshFault {
 }
 
 /// Reads the triangles of a file, or the surface of its tetrahedra if there are no triangles, and scales the longest side about
-/// the origin if a size is given. Whether they are closed is not looked at.
+/// the origin if a size is given. Whether they are closed is not checked.
 ///
 /// # Errors
 /// [`ReadError`] for a file that cannot be read or has no triangles.

@@ -32,7 +32,7 @@ pub struct Scene {
     pub body: Vec<Body>,
     /// Nodes that are held.
     pub attachment: Vec<Attachment>,
-    /// What is in the way of the bodies.
+    /// The obstacles of the bodies.
     pub obstacle: Vec<Obstacle>,
     /// Regions from which material flows.
     pub emitter: Vec<Emitter>,
@@ -361,7 +361,7 @@ pub struct Phase {
     pub rate: f64,
 }
 
-/// What is in the way of bodies: a shape or a mesh.
+/// An obstacle of the bodies: a shape or a mesh.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Obstacle {
@@ -449,7 +449,7 @@ impl Obstacle {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Emitter {
-    /// The region: a ball or a box, longer than the way of the material in a step.
+    /// The region: a ball or a box, longer than the displacement of the material in a step.
     pub shape: Shape,
     /// What flows.
     pub material: Material,

@@ -78,8 +78,8 @@ fn main() -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure> {
-        let rows = run(on, self)?;
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, backend: B) -> Result<(), Failure> {
+        let rows = run(backend, self)?;
         let failed = rows.iter().filter(|row| row.frame > 0 && row.outcome != "converged").count();
         let cure = "more --iterations or --inner, or a smaller --dt";
         let ended = Unconverged { failed, count: rows.len() - 1, what: "frames", cure };
@@ -90,7 +90,7 @@ impl Program for &Options {
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
-    on: B,
+    backend: B,
     options: &'a Options,
     setting: Setting,
     meshes: Vec<Mesh>,
@@ -101,7 +101,7 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     stepper: Option<Stepper>,
 }
 
-fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+fn run<B: schwarz::SchwarzBackend<Real = f64>>(backend: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene: bodies, attachments, obstacles.
     options.method.solver.check(&options.method.levels)?;
     let setting = Setting::of(options)?;
@@ -124,12 +124,16 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
     let width = usize::from(options.width);
     let stage = Stage::new(&setting.scene.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
-    say(format_args!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name()))?;
+    say(format_args!(
+        "{nodes} nodes, {elements} tetrahedra in {} bodies, on {}",
+        meshes.len(),
+        backend.name()
+    ))?;
     let mut notes = setting.hollow(&meshes);
     notes.extend(world.apart.iter().map(|fault| format!("the body has no contact with itself: {fault}")));
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
-    let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
+    let identity = identity(&setting, &options.method, &meshes, &world.positions, backend.name());
     let file = |mesh: &MeshChoice| if let MeshChoice::File(file) = mesh { Some(file.clone()) } else { None };
     let plan = Plan {
         folder: &options.out,
@@ -146,7 +150,7 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
         notes,
     };
     let world = Some(world);
-    plan.run(&mut Simulation { on, options, setting, meshes, surface, stage, world, stepper: None })
+    plan.run(&mut Simulation { backend, options, setting, meshes, surface, stage, world, stepper: None })
 }
 
 impl<B: schwarz::SchwarzBackend<Real = f64>> Simulation<'_, B> {
@@ -175,7 +179,7 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn renew(&mut self, state: &State) -> Result<(), Failure> {
         let world = self.world()?;
-        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
+        self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.backend)?);
         Ok(())
     }
 

@@ -26,13 +26,13 @@ use crate::step::Step;
 /// The global step of Projective Dynamics, solved by preconditioned conjugate gradients. With a factor as the
 /// preconditioner they take one iteration.
 pub(crate) struct Projective<B: Backend> {
-    on: B,
+    backend: B,
     build: Build<B::Vector>,
     stop: Stop<f64>,
     /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
     system: Option<OwnedSystem<f64>>,
-    touching: ContactHessian,
+    contact_hessian: ContactHessian,
     /// Storage for the next set of contacts.
     next_contact: Option<Contacts<f64>>,
     global: Option<Global<B>>,
@@ -50,11 +50,11 @@ type Global<B> = Constant<
 >;
 
 impl<B: Backend<Real = f64>> Projective<B> {
-    /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `build` builds
+    /// Returns the direction on `backend`, with A and its preconditioner built for x. `build` builds
     /// the preconditioner, `stop` is the stopping rule of the global step, and `stale` is set when pins are
     /// added or removed.
     pub(crate) fn new(
-        on: &B,
+        backend: &B,
         f: &mut Step,
         x: &[f64],
         build: Build<B::Vector>,
@@ -62,12 +62,12 @@ impl<B: Backend<Real = f64>> Projective<B> {
         stale: Rc<Cell<bool>>,
     ) -> Result<Self, DescentError> {
         let mut direction = Self {
-            on: on.clone(),
+            backend: backend.clone(),
             build,
             stop,
             stale,
             system: None,
-            touching: ContactHessian::default(),
+            contact_hessian: ContactHessian::default(),
             next_contact: None,
             global: None,
             pattern: f.potential.pattern().clone(),
@@ -90,9 +90,9 @@ impl<B: Backend<Real = f64>> Projective<B> {
         }
         let Some(system) = &mut self.system else { return Ok(()) };
         if let (Some(old), Some(new)) = (&mut system.contact, &mut self.next_contact) {
-            self.touching.clear();
-            f.potential.add_contacts(x, Curvature::Constant, &mut self.touching);
-            let (stencils, stiffness) = (self.touching.stencils(), self.touching.stiffness());
+            self.contact_hessian.clear();
+            f.potential.add_contacts(x, Curvature::Constant, &mut self.contact_hessian);
+            let (stencils, stiffness) = (self.contact_hessian.stencils(), self.contact_hessian.stiffness());
             new.assemble(stencils, stiffness).map_err(DescentError::linearize)?;
             if old.places() != new.places() || old.values() != new.values() {
                 swap(old, new);
@@ -109,13 +109,13 @@ impl<B: Backend<Real = f64>> Projective<B> {
         let Some(global) = &mut self.global else {
             let inverse = (self.build)(view).map_err(DescentError::linearize)?;
             self.pattern = whole.pattern().clone();
-            self.global = Some(Constant::new(self.on.matrix(&whole)?, inverse, Cg::new(self.stop)));
+            self.global = Some(Constant::new(self.backend.matrix(&whole)?, inverse, Cg::new(self.stop)));
             return Ok(());
         };
         if self.pattern == *whole.pattern() {
             global.matrix.set_values(&whole).map_err(DescentError::linearize)?;
         } else {
-            (global.matrix, self.pattern) = (self.on.matrix(&whole)?, whole.pattern().clone());
+            (global.matrix, self.pattern) = (self.backend.matrix(&whole)?, whole.pattern().clone());
         }
         global.inverse.update_from(view).map_err(DescentError::linearize)?;
         Ok(())
@@ -133,14 +133,14 @@ impl<B: Backend<Real = f64>> Direction<Vec<f64>, Step> for Projective<B> {
         self.assemble(f, x)?;
         let [there, p] = match &mut self.vectors {
             Some(vectors) => vectors,
-            none => none.insert([self.on.vector(g)?, self.on.vector(g)?]),
+            none => none.insert([self.backend.vector(g)?, self.backend.vector(g)?]),
         };
         let Some(global) = &mut self.global else {
             return Ok(Proposal::Refused(Refusal::NotFinite));
         };
-        self.on.write(g, there)?;
+        self.backend.write(g, there)?;
         let proposal = global.propose(f, there, there, p)?; // A does not depend on x
-        self.on.read(p, d)?;
+        self.backend.read(p, d)?;
         Ok(proposal)
     }
 

@@ -3,14 +3,14 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
 //! The descent starts from x = x_n + h v_n, and afterwards v_{n+1} = (x_{n+1} − x_n) / h. Barriers bound this start
-//! and every step after it ([`ContactStepper`]): the start is as far on the way from x_n as they allow, or x_n where they
-//! bound this way and f is lower at x_n. So no iterate has an intersection, whether the descent converges or not. The paper adds the
+//! and every step after it ([`ContactStepper`]): the start is as far along h v_n as they allow, or x_n where they
+//! bound this displacement and f is lower at x_n. So no iterate has an intersection, whether the descent converges or not. The paper adds the
 //! gravity g as a linear energy, which is equivalent. Contacts are detected at every x at which f is
 //! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
 //! at the ends of lines are the line numbers of Alg. 4.
 //!
 //! Newton's method uses the exact Hessian, with that of contact, and the projected one only where the exact one is
-//! indefinite: under large strains the projected one is several times too stiff along the way in which a contact turns
+//! indefinite: under large strains the projected one is several times too stiff along the motion in which a contact turns
 //! or a body buckles, and the method then goes the same fraction of the rest in each step. The line search may lengthen
 //! steps, which are too short near a saddle of f.
 //!
@@ -80,7 +80,7 @@ impl Stepper {
         world: World,
         state: &State,
         method: &Method,
-        on: &B,
+        backend: &B,
     ) -> Result<Self, Failure> {
         let World { positions, masses, timed_attachments: attachments, forces, inside, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
@@ -92,8 +92,8 @@ impl Stepper {
         let start = Instant::now();
         let solver = choose(method.solver, &mut f, &state.x)?;
         let choice = start.elapsed();
-        let build = solver.builder(&method.levels, Arc::from(positions), on, &clock);
-        let rule = rule(&mut f, method, build, stale.clone(), &state.x, on)?;
+        let build = solver.builder(&method.levels, Arc::from(positions), backend, &clock);
+        let rule = rule(&mut f, method, build, stale.clone(), &state.x, backend)?;
         let mut steps = ContactStepper::new(f, &masses, method.tolerance, rule, |forces| {
             forces.parts_mut().iter_mut().find_map(|part| part.surface())
         })?;
@@ -174,18 +174,18 @@ fn rule<B: SchwarzBackend<Real = f64>>(
     build: Build<B::Vector>,
     stale: Rc<Cell<bool>>,
     x: &[f64],
-    on: &B,
+    backend: &B,
 ) -> Result<Rule, Failure> {
     let inner = |relative| Stop { max_iterations: method.inner, ..Stop::relative(relative) };
     Ok(match method.integrator {
-        Integrator::Pd => Box::new(Projective::new(on, f, x, build, inner(GLOBAL), stale)?),
+        Integrator::Pd => Box::new(Projective::new(backend, f, x, build, inner(GLOBAL), stale)?),
         Integrator::Newton => {
             let inverse = CachedPreconditioner::build(f, x, build)?;
             let newton = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
-            Box::new(BackendNewton::new(newton, inverse, on, x.len())?.projecting_on_demand())
+            Box::new(BackendNewton::new(newton, inverse, backend, x.len())?.projecting_on_demand())
         }
         other => {
-            let inverse = CachedPreconditioner::build(f, x, copied(build, on))?;
+            let inverse = CachedPreconditioner::build(f, x, copied(build, backend))?;
             match other {
                 Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse), |d| &mut d.initial)),
                 Integrator::Ncg => {

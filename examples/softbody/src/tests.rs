@@ -483,12 +483,12 @@ fn backends_agree() {
     let cpu = folder.surface(2);
     run(Cpu::mixed(), &folder.options(fixed)).unwrap();
     assert!(distance(&cpu, &folder.surface(2)) < 1e-5);
-    let on = AnyBackend::choose("auto".parse().unwrap()).unwrap();
+    let backend = AnyBackend::choose("auto".parse().unwrap()).unwrap();
     for integrator in ["newton", "pd"] {
         let words = format!("{fixed} --integrator {integrator} --material arap");
         folder.run(&words).unwrap();
         let cpu = folder.surface(2);
-        run(on.clone(), &folder.options(&words)).unwrap();
+        run(backend.clone(), &folder.options(&words)).unwrap();
         assert!(distance(&cpu, &folder.surface(2)) < 1e-4, "{integrator}");
     }
 }

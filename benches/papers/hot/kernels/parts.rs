@@ -23,11 +23,11 @@ const ITERATIONS: usize = 20;
 /// Prints milliseconds, and the commands and synchronisations of each part on a device.
 pub(crate) fn run(stage: &Stage) -> Outcome<()> {
     let cores = std::thread::available_parallelism()?.get();
-    on(stage, 1)?;
-    on(stage, cores)
+    on_threads(stage, 1)?;
+    on_threads(stage, cores)
 }
 
-fn on(stage: &Stage, threads: usize) -> Outcome<()> {
+fn on_threads(stage: &Stage, threads: usize) -> Outcome<()> {
     parallel::threads(threads, || -> Outcome<()> {
         let mut state = stage.state.clone();
         let begun = stage.begin_next(&mut state)?;
@@ -47,14 +47,14 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
         let method = NodeEmbedding { constraints: f.node_constraints().into(), ..NodeEmbedding::new(nodes) };
         let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() }; // as the driver `hot`
         let smoothing = Smoothing::SymmetricGaussSeidel(known);
-        let recipe = Multigrid { smoothing, ..node_embedding_of(method) };
+        let parameters = Multigrid { smoothing, ..node_embedding_of(method) };
         let system = f.system_at(&z)?;
-        parts("the processor", &Cpu::new(), system, &recipe, || [0, 0])?;
+        parts("the processor", &Cpu::new(), system, &parameters, || [0, 0])?;
         #[cfg(feature = "opencl")]
         if threads > 1 {
-            let on = coarsen::opencl::default_device::<f64>()?;
-            let counts = || [on.counters().launches, on.counters().synchronisations];
-            parts(&on.device().to_string(), &on, system, &recipe, counts)?;
+            let backend = coarsen::opencl::default_device::<f64>()?;
+            let counts = || [backend.counters().launches, backend.counters().synchronisations];
+            parts(&backend.device().to_string(), &backend, system, &parameters, counts)?;
         }
         Ok(())
     })?
@@ -62,9 +62,9 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
 
 fn parts<B: SchwarzBackend<Real = f64>>(
     name: &str,
-    on: &B,
+    backend: &B,
     system: &OwnedSystem<f64>,
-    recipe: &Multigrid<NodeEmbedding>,
+    parameters: &Multigrid<NodeEmbedding>,
     counts: impl Fn() -> [u64; 2],
 ) -> Outcome<()> {
     let measure = |what: &str, call: &mut dyn FnMut()| {
@@ -76,8 +76,8 @@ fn parts<B: SchwarzBackend<Real = f64>>(
         println!("| {what}, {name} | {ms:.2} | {commands} | {synchronisations} |");
     };
     let host = &system.matrix;
-    let mut a = on.matrix(host)?;
-    let b = on.vector(&vec![1.0; host.shape().0])?;
+    let mut a = backend.matrix(host)?;
+    let b = backend.vector(&vec![1.0; host.shape().0])?;
     let mut y = b.like()?;
     measure("values of the Hessian", &mut || {
         a.set_values(host).expect("the pattern of the matrix");
@@ -87,32 +87,33 @@ fn parts<B: SchwarzBackend<Real = f64>>(
         a.apply(black_box(&b), &mut y);
         let _ = y.sync();
     });
-    let d = on.blocks(&DenseBlocks::inverse_diagonal(host, "bench")?)?;
-    let order = on.rows(&on.relaxation_order(host.pattern()))?;
+    let d = backend.blocks(&DenseBlocks::inverse_diagonal(host, "bench")?)?;
+    let order = backend.rows(&backend.relaxation_order(host.pattern()))?;
     measure("a sweep of Gauss-Seidel", &mut || {
         a.relax(&order, SweepDirection::Forward, &d, 1.0, &b, &mut y);
         let _ = y.sync();
     });
     measure("the order of sweeps", &mut || {
-        black_box(on.relaxation_order(host.pattern()));
+        black_box(backend.relaxation_order(host.pattern()));
     });
     measure("a hierarchy", &mut || {
-        drop(recipe.build_from(system.system(), on).expect("a hierarchy of a step"));
+        drop(parameters.build_from(system.system(), backend).expect("a hierarchy of a step"));
         let _ = b.sync();
     });
-    let mut anew = Multigrid { keep: Keep::Nothing, ..recipe.clone() }.build_from(system.system(), on)?;
+    let mut anew =
+        Multigrid { keep: Keep::Nothing, ..parameters.clone() }.build_from(system.system(), backend)?;
     measure("a rebuild in kept memory", &mut || {
         anew.update(system.system()).expect("the same system");
         let _ = b.sync();
     });
-    let mut jacobi = BlockJacobi::default().build_from(system.system(), on)?;
+    let mut jacobi = BlockJacobi::default().build_from(system.system(), backend)?;
     let mut cg = Cg::new(Stop { max_iterations: ITERATIONS, ..Stop::relative(0.0) });
     measure("20 iterations of CG with block Jacobi", &mut || {
         y.fill(0.0);
         let _ = cg.solve(&a, &mut jacobi, &b, &mut y);
         let _ = y.sync();
     });
-    let mut m = recipe.build_from(system.system(), on)?;
+    let mut m = parameters.build_from(system.system(), backend)?;
     measure("a refresh", &mut || {
         m.update(system.system()).expect("the same system");
         let _ = b.sync();
@@ -122,8 +123,8 @@ fn parts<B: SchwarzBackend<Real = f64>>(
         let _ = y.sync();
     });
     let once = Coarsest::Iterative(JacobiCg { max_iterations: 1, ..JacobiCg::default() });
-    let recipe = Multigrid { coarsest: once, ..recipe.clone() };
-    let mut m = recipe.build_from(system.system(), on)?;
+    let parameters = Multigrid { coarsest: once, ..parameters.clone() };
+    let mut m = parameters.build_from(system.system(), backend)?;
     measure("a cycle with one iteration on the coarsest level", &mut || {
         m.apply(&b, &mut y);
         let _ = y.sync();

@@ -18,12 +18,12 @@ pub(crate) fn run(stage: &Stage, bandwidth: [f64; 2]) -> Outcome<()> {
     let mut f = Increment::new(begun.given(&state.particles, &stage.bodies, stage.setting.gravity))?;
     let zeros = vec![0.0; f.size()];
     let system = f.system_at(&zeros)?;
-    let (host, on, n) = (&system.matrix, Cpu::<f64>::new(), zeros.len());
-    let a = on.matrix(host)?;
+    let (host, backend, n) = (&system.matrix, Cpu::<f64>::new(), zeros.len());
+    let a = backend.matrix(host)?;
     let inverses = DenseBlocks::inverse_diagonal(host, "bench")?;
     let blocks = 8 * inverses.values().len();
-    let d = on.blocks(&inverses)?;
-    let order = on.relaxation_order(host.pattern());
+    let d = backend.blocks(&inverses)?;
+    let order = backend.relaxation_order(host.pattern());
     let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
     let matrix = host.bytes();
     println!(
@@ -59,22 +59,22 @@ pub(crate) fn run(stage: &Stage, bandwidth: [f64; 2]) -> Outcome<()> {
         fastest(|| a.relax(&order, SweepDirection::Forward, &d, 1.0, &b, &mut y))
     })?;
     line("a sweep of Gauss-Seidel", matrix + blocks + 24 * n, sweep);
-    let both = coarsen_both(known, system, &on, &b)?;
+    let both = coarsen_both(known, system, &backend, &b)?;
     line("forward and backward from zero, half of A twice", matrix + blocks + 32 * n, both);
     Ok(())
 }
 
 /// Symmetric Gauss-Seidel as the smoother of HOT.
 fn coarsen_both(
-    recipe: GaussSeidel,
+    parameters: GaussSeidel,
     system: &coarsen::sparse::OwnedSystem<f64>,
-    on: &Cpu<f64>,
+    backend: &Cpu<f64>,
     b: &Vec<f64>,
 ) -> Outcome<[f64; 2]> {
     let mut seconds = [0.0; 2];
     for (seconds, threads) in seconds.iter_mut().zip(crate::THREADS) {
         let built = coarsen_core::parallel::threads(threads, || -> Outcome<f64> {
-            let mut m = recipe.build_from(system.system(), on)?;
+            let mut m = parameters.build_from(system.system(), backend)?;
             let mut z = vec![0.0; b.len()];
             Ok(fastest(|| m.apply(black_box(b), &mut z)))
         });

@@ -62,15 +62,15 @@ fn iterated(
 fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
     let (_, stats) = Direct::default().estimate(a).unwrap();
     let mut best = costs.ordering() + costs.factor(&stats);
-    let (system, on) = (System::from(a), Cpu::new());
+    let (system, backend) = (System::from(a), Cpu::new());
     let mut rival = |precond, complexity, m: &mut dyn Preconditioner<Vec<f64>>| {
         best = best.min(iterated(a, b, costs, precond, complexity, m));
     };
-    rival(Precond::BlockJacobi, 1.0, &mut BlockJacobi::default().build(system, &on).unwrap());
-    if let Ok(mut m) = Ic0::default().build(system, &on) {
+    rival(Precond::BlockJacobi, 1.0, &mut BlockJacobi::default().build(system, &backend).unwrap());
+    if let Ok(mut m) = Ic0::default().build(system, &backend) {
         rival(Precond::Ic0, 1.0, &mut m);
     }
-    if let Ok(mut m) = smoothed_aggregation().build(system, &on) {
+    if let Ok(mut m) = smoothed_aggregation().build(system, &backend) {
         let complexity = m.operator_complexity();
         rival(Precond::SmoothedAggregation, complexity, &mut m);
     }

@@ -23,11 +23,11 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
     let entries: Vec<(u32, u32, f64)> =
         (0..n).flat_map(|i| [(i, i, 4.0), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.5)]).collect();
     let a = coarsen_sparse::assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
-    let on = Cpu::new();
-    let rows = on.relaxation_order(a.pattern());
+    let backend = Cpu::new();
+    let rows = backend.relaxation_order(a.pattern());
     assert!(rows.sets().len() > 1 && rows.sets().len() < 4);
-    let d = on.blocks(&DenseBlocks::inverse_diagonal(&a, "test").unwrap()).unwrap();
-    let (matrix, b) = (on.matrix(&a).unwrap(), conformance::noise(n as usize, 3));
+    let d = backend.blocks(&DenseBlocks::inverse_diagonal(&a, "test").unwrap()).unwrap();
+    let (matrix, b) = (backend.matrix(&a).unwrap(), conformance::noise(n as usize, 3));
     let sweep = || {
         let mut x = vec![0.0; n as usize];
         matrix.relax(&rows, SweepDirection::Forward, &d, 1.2, &b, &mut x);
@@ -44,13 +44,20 @@ fn relaxation_has_the_same_bits_at_any_thread_count() {
 /// end of x.
 #[test]
 #[should_panic(expected = "not square")]
-fn a_wide_matrix_is_not_relaxed() {
+fn matrices_with_more_columns_than_rows_are_not_relaxed() {
     use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, RowSets, SweepDirection};
     let a = coarsen_sparse::assembly::from_triplets(2, 9, &[(0, 0, 1.0), (0, 8, 1.0), (1, 1, 1.0)]).unwrap();
-    let on = Cpu::new();
-    let rows = on.rows(&RowSets::natural(a.pattern())).unwrap();
-    let d = on.blocks(&DenseBlocks::new(1, vec![1.0; 2]).unwrap()).unwrap();
-    on.matrix(&a).unwrap().relax(&rows, SweepDirection::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
+    let backend = Cpu::new();
+    let rows = backend.rows(&RowSets::natural(a.pattern())).unwrap();
+    let d = backend.blocks(&DenseBlocks::new(1, vec![1.0; 2]).unwrap()).unwrap();
+    backend.matrix(&a).unwrap().relax(
+        &rows,
+        SweepDirection::Forward,
+        &d,
+        1.0,
+        &vec![1.0; 2],
+        &mut vec![0.0; 2],
+    );
 }
 
 /// Values that storage cannot hold are refused; they do not become infinity or zero.

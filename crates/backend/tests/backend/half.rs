@@ -42,12 +42,12 @@ fn coupled_at(distances: &[usize], n: usize, b: usize) -> Bsr<f64> {
 }
 
 fn half_of<S: Real>(
-    on: Cpu<f64, S>,
+    backend: Cpu<f64, S>,
     sets: &RowSets,
     a: &Bsr<f64>,
     omega: f64,
 ) -> Box<dyn Smoother<Cpu<f64, S>>> {
-    on.gauss_seidel_over(sets, a, omega).unwrap().unwrap()
+    backend.gauss_seidel_over(sets, a, omega).unwrap().unwrap()
 }
 
 fn sweep<S: Real>(
@@ -81,9 +81,9 @@ fn halves_do_what_whole_rows_do() {
         // Couplings between chunks are stored twice, once, and twice since they are few; then there are none.
         for chunk in [16, 25, 60, 1000] {
             let sets = RowSets::chunked(a.pattern(), chunk);
-            let on = Cpu::new();
-            let half = half_of(on, &sets, &a, 1.0);
-            let (whole, blocks) = (on.matrix(&a).unwrap(), on.blocks(&d).unwrap());
+            let backend = Cpu::new();
+            let half = half_of(backend, &sets, &a, 1.0);
+            let (whole, blocks) = (backend.matrix(&a).unwrap(), backend.blocks(&d).unwrap());
             let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
             let (mut y, mut expected) = (start.clone(), start.clone());
             half.operator().unwrap().apply(&rhs, &mut y);
@@ -93,7 +93,7 @@ fn halves_do_what_whole_rows_do() {
             whole.residual(&rhs, &start, &mut expected);
             same(&y, &expected, "residual");
             for omega in [1.0, 0.7] {
-                let mut half = half_of(on, &sets, &a, omega);
+                let mut half = half_of(backend, &sets, &a, omega);
                 let (mut x, mut r, mut alone) = (start.clone(), start.clone(), start.clone());
                 half.pre_smooth_residual(&StoredBySmoother, &rhs, &mut x, &mut r);
                 half.pre_smooth(&StoredBySmoother, &rhs, &mut alone);

@@ -15,7 +15,7 @@ use super::minimize::Minimize;
 use super::names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy};
 use super::options::file_of_options;
 use super::overlap::Overlap;
-use super::skinning::Sampled;
+use super::skinning::ControlPoints;
 use super::value::{BackendOption, NullSpace, Rhs, array, png, seconds, svg, tolerance};
 use crate::error::Failure;
 
@@ -175,7 +175,7 @@ pub(crate) struct Given {
     pub(crate) overlap: Overlap,
     #[command(flatten)]
     #[serde(skip)]
-    pub(crate) skinning: Sampled,
+    pub(crate) skinning: ControlPoints,
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,

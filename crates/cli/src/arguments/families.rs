@@ -112,8 +112,9 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        let all = given("--skinning-handles 100,10 --tol 1e-3 --mas-hybrid --sa-modes=found:7");
-        let expected = [("--skinning-handles", "100,10"), ("--mas-hybrid", ""), ("--sa-modes", "found:7")];
+        let all = given("--skinning-control-points 100,10 --tol 1e-3 --mas-hybrid --sa-modes=found:7");
+        let expected =
+            [("--skinning-control-points", "100,10"), ("--mas-hybrid", ""), ("--sa-modes", "found:7")];
         assert_eq!(all.iter().collect::<Vec<_>>(), expected);
         assert_eq!(
             ["sa_", "as_", "mas_"].map(|prefix| all.first(prefix)),
@@ -121,7 +122,8 @@ mod tests {
         );
         assert_eq!(given("--precond sa").iter().count(), 0);
         let typed = |words: &str| serde_json::to_value(given(words)).unwrap();
-        let expected = json!({ "skinning_handles": "100,10", "mas_hybrid": true, "sa_modes": "found:7" });
+        let expected =
+            json!({ "skinning_control_points": "100,10", "mas_hybrid": true, "sa_modes": "found:7" });
         assert_eq!(serde_json::to_value(all).unwrap(), expected);
         assert_eq!(typed("--sa-theta 2.5e-1 --sa-levels 3"), json!({ "sa_theta": 0.25, "sa_levels": 3 }));
     }

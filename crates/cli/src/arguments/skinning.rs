@@ -10,11 +10,11 @@ use super::value::named;
 /// Options of skinning-space multigrid; `None` means the default of the library.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Skinning-space multigrid")]
-pub(crate) struct Sampled {
+pub(crate) struct ControlPoints {
     /// Number of control points (handles of the paper) of each level, from fine to coarse, as 1000,50 [default: one for
     /// 80 nodes, then one for 8 of these]
     #[arg(long, value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) skinning_handles: Option<Vec<u32>>,
+    pub(crate) skinning_control_points: Option<Vec<u32>>,
     /// The metric in which control points are far from each other [default: uniform]
     #[arg(long, value_parser = named([
         ("uniform", "Lengths of edges", Sampling::Uniform),
@@ -23,10 +23,10 @@ pub(crate) struct Sampled {
     pub(crate) skinning_sampling: Option<Sampling>,
 }
 
-impl Sampled {
+impl ControlPoints {
     /// The parameters.
     pub(crate) fn parameters(&self) -> Multigrid<Skinning> {
-        let mut parameters = match &self.skinning_handles {
+        let mut parameters = match &self.skinning_control_points {
             None => skinning(),
             Some(counts) => skinning_levels(&counts.iter().map(|&k| k as usize).collect::<Vec<_>>()),
         };
@@ -41,9 +41,11 @@ mod tests {
 
     #[test]
     fn options_change_the_defaults_of_the_library() {
-        assert_eq!(Sampled::default().parameters(), skinning());
-        let given =
-            Sampled { skinning_handles: Some(vec![100, 10]), skinning_sampling: Some(Sampling::Stiffness) };
+        assert_eq!(ControlPoints::default().parameters(), skinning());
+        let given = ControlPoints {
+            skinning_control_points: Some(vec![100, 10]),
+            skinning_sampling: Some(Sampling::Stiffness),
+        };
         assert_eq!(given.parameters().coarsening.control_points, [100, 10]);
         assert_eq!(given.parameters().coarsening.sampling, Sampling::Stiffness);
     }

@@ -39,9 +39,9 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     let (inputs, outputs) = outputs.split_at(usize::from(options.mesh.is_some()));
     check_files(inputs, outputs)?;
     let threads = threads(options.threads);
-    let on = AnyBackend::choose(options.backend.0)?;
+    let backend = AnyBackend::choose(options.backend.0)?;
     let begin = Instant::now();
-    let (text, report, history) = parallel::threads(threads, || minimize(options, &on))??;
+    let (text, report, history) = parallel::threads(threads, || minimize(options, &backend))??;
     if !options.quiet {
         say(&format!(
             "{text}minimize  {:.3} s on {}, ",
@@ -82,7 +82,10 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
 }
 
 /// Minimises; returns the header of the report, the outcome of the descent, and the relative gradients.
-fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
+fn minimize(
+    options: &Minimize,
+    backend: &AnyBackend,
+) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
     let (problem, Scene { mut body, mut start, rest }) = match options.problem {
         Body::BarTwist(_) if options.mesh.is_some() => {
             let why = "a bar generates its own tetrahedra, so leave --mesh out";
@@ -97,7 +100,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
             ("armadillo-stretch".to_owned(), Scene::stretched(&file.to_string_lossy(), STEP)?)
         }
     };
-    let inverse = build(options.precond, &mut body, &start, &rest, on)?;
+    let inverse = build(options.precond, &mut body, &start, &rest, backend)?;
     // In Newton's method the objective owns the preconditioner; all other directions own their
     // preconditioner.
     let (own, of_objective) = if options.direction == DirectionOption::Newton {
@@ -107,7 +110,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     };
     let (mut direction, search) = direction(options.direction, options.precond, own);
     let (mut f, mut x) =
-        (Soft::new(body, &start, of_objective, on).projecting_on_demand(), on.vector(&start)?);
+        (Soft::new(body, &start, of_objective, backend).projecting_on_demand(), backend.vector(&start)?);
     let mut descent =
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
@@ -115,11 +118,11 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     let report = descent.minimize_with(&mut f, &mut direction, &mut x, &mut |it| history.record(it));
     // Returns the first failure of a device, which is more informative than the resulting error of the
     // descent.
-    on.read(&x, &mut start)?;
+    backend.read(&x, &mut start)?;
     let report = report?;
     let relative = history.gradients.iter().map(|g| g / report.initial_gradient).collect();
     let text = format!(
-        "problem   {problem}: {}\nmethod    {} with {}, vectors on {on}\n",
+        "problem   {problem}: {}\nmethod    {} with {}, vectors on {backend}\n",
         count(start.len(), "unknown"),
         name(options.direction),
         name(options.precond)

@@ -20,13 +20,13 @@ impl Backends {
         if precision == Precision::F32 {
             return Ok(match AnyBackend::choose_single(choice)? {
                 #[cfg(feature = "opencl")]
-                AnyBackend::OpenCl(on) => Self::Single(on),
+                AnyBackend::OpenCl(backend) => Self::Single(backend),
                 _ => Self::Cpu,
             });
         }
         Ok(match AnyBackend::choose(choice)? {
             #[cfg(feature = "opencl")]
-            AnyBackend::OpenCl(on) => Self::Double(on),
+            AnyBackend::OpenCl(backend) => Self::Double(backend),
             _ => Self::Cpu,
         })
     }

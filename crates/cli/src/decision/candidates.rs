@@ -77,7 +77,7 @@ pub(crate) fn check_words(
             (_, false) => "the matrix is not symmetric",
         };
         let runs = |(_, taken): &(Method, Precond)| {
-            family.preconds.contains(taken) && backends.iter().any(|on| on.builds(*taken))
+            family.preconds.contains(taken) && backends.iter().any(|backend| backend.builds(*taken))
         };
         if let Some(option) =
             options.given.of_preconds.first(family.prefix).filter(|_| !pairs.iter().any(runs))

@@ -74,17 +74,17 @@ impl<V: Real, S: Real> SolveBackend for Cpu<V, S> {
 pub(crate) fn domains<B: SchwarzBackend>(
     form: &Form,
     system: System<'_, f64>,
-    on: &B,
+    backend: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
     let schwarz = match form {
         Form::Additive(schwarz) => schwarz,
         Form::Multiplicative(multigrid) => {
-            let built = multigrid.build_from(system, on)?;
+            let built = multigrid.build_from(system, backend)?;
             let levels = Levels::of(&built);
             return Ok((Box::new(built), Some(levels)));
         }
     };
-    let built = schwarz.build_from(system, on)?;
+    let built = schwarz.build_from(system, backend)?;
     let plan = built.plan();
     let levels = Levels {
         count: plan.levels() + usize::from(plan.top_nodes() > 0),

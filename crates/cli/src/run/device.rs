@@ -44,9 +44,9 @@ impl<V: Real, S: Real> SolveBackend for OpenCl<V, S> {
 }
 
 /// The number of bytes of the matrix, of a dozen vectors, and of the preconditioner.
-fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
-    let inner = on.matrix_bytes(a);
-    let domains = |schwarz: &Schwarz| on.domain_bytes(schwarz, a);
+fn needed<V: Real, S: Real>(backend: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
+    let inner = backend.matrix_bytes(a);
+    let domains = |schwarz: &Schwarz| backend.domain_bytes(schwarz, a);
     let preconditioner = match (precond, form) {
         (Precond::SmoothedAggregation | Precond::RugeStueben | Precond::Skinning, _) => HIERARCHY * inner,
         (Precond::Schwarz, Form::Additive(schwarz)) => domains(schwarz),
@@ -57,16 +57,17 @@ fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, f
         _ => 0,
     };
     let vectors = 12 * a.shape().0 * size_of::<V>();
-    on.plain().matrix_bytes(a) + preconditioner + vectors as u64
+    backend.plain().matrix_bytes(a) + preconditioner + vectors as u64
 }
 
 /// Multilevel domains whose inverses are computed on the device, with domains on the coarsest level too.
 fn computed_on_device<V: Real, S: Real>(
     schwarz: &Schwarz,
     system: System<'_, f64>,
-    on: &OpenCl<V, S>,
+    backend: &OpenCl<V, S>,
 ) -> Result<Built<<OpenCl<V, S> as Backend>::Vector>, SetupError> {
-    let built = DeviceSchwarz { schwarz: *schwarz, ..DeviceSchwarz::default() }.build_from(system, on)?;
+    let built =
+        DeviceSchwarz { schwarz: *schwarz, ..DeviceSchwarz::default() }.build_from(system, backend)?;
     let nodes = built.nodes()?;
     let levels = Levels {
         count: nodes.len(),

@@ -25,23 +25,23 @@ pub(crate) fn build(
     body: &mut ImplicitEuler<Energy>,
     x: &[f64],
     rest: &[f64],
-    on: &AnyBackend,
+    backend: &AnyBackend,
 ) -> Result<CachedPreconditioner<AnyVector>, SetupError> {
     if inverse == Inverse::None {
         return Ok(CachedPreconditioner::constant(Box::new(Identity)));
     }
-    let (on, rest): (_, Arc<[[f64; 3]]>) = (on.clone(), rest.as_chunks().0.into());
+    let (backend, rest): (_, Arc<[[f64; 3]]>) = (backend.clone(), rest.as_chunks().0.into());
     CachedPreconditioner::build(body, x, move |system| {
         let built: Built<AnyVector> = match inverse {
             Inverse::None => Box::new(Identity),
-            Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),
-            Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
-            Inverse::Sa => Box::new(smoothed_aggregation().build_from(system, &on)?),
-            Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
+            Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &backend)?),
+            Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &backend)?),
+            Inverse::Sa => Box::new(smoothed_aggregation().build_from(system, &backend)?),
+            Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &backend)?),
             Inverse::Skinning => {
                 let mut multigrid = skinning();
                 multigrid.coarsening.rest = Some(rest.clone());
-                Box::new(multigrid.build_from(system, &on)?)
+                Box::new(multigrid.build_from(system, &backend)?)
             }
         };
         Ok(built)

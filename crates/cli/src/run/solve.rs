@@ -50,17 +50,17 @@ pub(crate) fn solve(
     }
     match backends {
         Backends::Cpu if precision == Precision::F32 => {
-            let on = coarsen::backend::Cpu::single();
-            by_plan(run, choice, (&on, &on), ordered)
+            let backend = coarsen::backend::Cpu::single();
+            by_plan(run, choice, (&backend, &backend), ordered)
         }
         Backends::Cpu => {
             let (double, mixed) = (coarsen::backend::Cpu::new(), coarsen::backend::Cpu::mixed());
             by_plan(run, choice, (&double, &mixed), ordered)
         }
         #[cfg(feature = "opencl")]
-        Backends::Double(on) => by_plan(run, choice, (on, &on.mixed()), ordered),
+        Backends::Double(backend) => by_plan(run, choice, (backend, &backend.mixed()), ordered),
         #[cfg(feature = "opencl")]
-        Backends::Single(on) => by_plan(run, choice, (on, on), ordered),
+        Backends::Single(backend) => by_plan(run, choice, (backend, backend), ordered),
     }
 }
 

@@ -138,7 +138,11 @@ const SYSTEM: [Case; 34] = [
     ("as-domain", "@ --problem elasticity3d:6 --precond as", "--as-domain 4"),
     ("as-overlap", "@ --problem elasticity3d:6 --precond as", "--as-overlap 3"),
     ("as-inner", "@ --problem elasticity3d:6 --precond as", "--as-inner sweeps"),
-    ("skinning-handles", "@ --problem elasticity3d:8 --precond skinning", "--skinning-handles 60,6"),
+    (
+        "skinning-control-points",
+        "@ --problem elasticity3d:8 --precond skinning",
+        "--skinning-control-points 60,6",
+    ),
 ];
 
 const SOLVE: [Case; 21] = [
@@ -212,10 +216,10 @@ fn options_of_sequences_have_an_effect() {
         ("as-domain", "@ --precond as", "--as-domain 4"),
         ("as-overlap", "@ --precond as", "--as-overlap 3"),
         ("as-inner", "@ --precond as", "--as-inner sweeps"),
-        ("skinning-handles", "@ --precond skinning", "--skinning-handles 20,6"),
+        ("skinning-control-points", "@ --precond skinning", "--skinning-control-points 20,6"),
         (
             "skinning-sampling",
-            "@ --precond skinning --skinning-handles 20,6",
+            "@ --precond skinning --skinning-control-points 20,6",
             "--skinning-sampling stiffness",
         ),
         (

@@ -32,7 +32,7 @@ fn files_give_options_and_the_command_line_wins() {
     // A list is separated by commas, as on the command line.
     let list = folder.file(
         "list.toml",
-        "problem = \"elasticity3d:8\"\nprecond = \"skinning\"\nskinning-handles = [60, 6]\n",
+        "problem = \"elasticity3d:8\"\nprecond = \"skinning\"\nskinning-control-points = [60, 6]\n",
     );
     let (done, report) = solve(&folder, &format!("--options {list}"));
     assert_eq!((done.code, report["levels"].as_u64()), (0, Some(3)), "{}", done.err);

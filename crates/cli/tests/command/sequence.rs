@@ -64,10 +64,10 @@ fn a_kind_that_fails_gives_way_to_the_next() {
     let (done, rows) = solve("");
     assert!(done.code == 0, "{}{}", done.out, done.err);
     let kinds: Vec<&str> = rows.iter().map(|row| row["precond"].as_str().unwrap()).collect();
-    let turn = kinds.iter().position(|&kind| kind == "sa").expect("the domains fail");
-    assert!(turn > 0 && kinds[..turn].iter().all(|&kind| kind == "mas"), "{kinds:?}");
-    assert!(kinds[turn..].iter().all(|&kind| kind == "sa"), "{kinds:?}");
-    let because = rows[turn]["because"].as_str().unwrap();
+    let switch = kinds.iter().position(|&kind| kind == "sa").expect("the domains fail");
+    assert!(switch > 0 && kinds[..switch].iter().all(|&kind| kind == "mas"), "{kinds:?}");
+    assert!(kinds[switch..].iter().all(|&kind| kind == "sa"), "{kinds:?}");
+    let because = rows[switch]["because"].as_str().unwrap();
     assert!(because.contains("stagnated, so sa follows mas"), "{because}");
 
     // A kind that the user chose stays; the reason after a failure has the count.

@@ -18,13 +18,13 @@ use super::choice::{BackendChoice, Unavailable};
 ///
 /// ```
 /// use coarsen::prelude::*;
-/// let on = AnyBackend::auto()?;
+/// let backend = AnyBackend::auto()?;
 /// let a = assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
-/// let mut m = Jacobi::default().build(&a, &on)?;
-/// let (a, b) = (on.matrix(&a)?, on.vector(&[2.0, 4.0])?);
+/// let mut m = Jacobi::default().build(&a, &backend)?;
+/// let (a, b) = (backend.matrix(&a)?, backend.vector(&[2.0, 4.0])?);
 /// let mut x = b.like()?;
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
-/// println!("{report} on {on}");
+/// println!("{report} on {backend}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl AnyBackend<f64, f64> {
         match self {
             Self::Cpu(_) => AnyBackend::Cpu(Cpu::mixed()),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => AnyBackend::OpenCl(on.mixed()),
+            Self::OpenCl(backend) => AnyBackend::OpenCl(backend.mixed()),
         }
     }
 }
@@ -81,7 +81,7 @@ impl<V: Real, S: Real> fmt::Display for AnyBackend<V, S> {
         match self {
             Self::Cpu(_) => f.write_str("cpu"),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => write!(f, "opencl: {}", on.device()),
+            Self::OpenCl(backend) => write!(f, "opencl: {}", backend.device()),
         }
     }
 }

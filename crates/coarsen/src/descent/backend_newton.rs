@@ -22,10 +22,10 @@ use super::backend_objective::There;
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3)?;
-/// let on = AnyBackend::auto()?;
-/// let backend = on.clone();
+/// let backend = AnyBackend::auto()?;
+/// let backend = backend.clone();
 /// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &backend)?)))?;
-/// let mut newton = BackendNewton::new(Newton::inexact(), m, &on, x.len())?;
+/// let mut newton = BackendNewton::new(Newton::inexact(), m, &backend, x.len())?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.minimize(&mut body, &mut newton, &mut x)?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,7 +33,7 @@ use super::backend_objective::There;
 pub struct BackendNewton<B: Backend, K> {
     /// The method on the backend.
     pub newton: Newton<B::Vector, K>,
-    on: B,
+    backend: B,
     inverse: CachedPreconditioner<B::Vector>,
     hessian: There<B>,
     on_demand: bool,
@@ -50,12 +50,20 @@ impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> BackendNewton<B, K> {
     pub fn new(
         newton: Newton<B::Vector, K>,
         inverse: CachedPreconditioner<B::Vector>,
-        on: &B,
+        backend: &B,
         size: usize,
     ) -> Result<Self, DescentError> {
         let zeros = vec![0.0; size];
-        let (g, d) = (on.vector(&zeros)?, on.vector(&zeros)?);
-        Ok(Self { newton, on: on.clone(), inverse, hessian: There::default(), on_demand: false, g, d })
+        let (g, d) = (backend.vector(&zeros)?, backend.vector(&zeros)?);
+        Ok(Self {
+            newton,
+            backend: backend.clone(),
+            inverse,
+            hessian: There::default(),
+            on_demand: false,
+            g,
+            d,
+        })
     }
 
     /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
@@ -74,7 +82,7 @@ impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> BackendNewton<B, K> {
 struct At<'a, F, B: Backend> {
     f: &'a mut F,
     x: &'a [f64],
-    on: &'a B,
+    backend: &'a B,
     inverse: &'a mut CachedPreconditioner<B::Vector>,
     hessian: &'a mut There<B>,
     on_demand: bool,
@@ -86,7 +94,7 @@ impl<F: SystemAt, B: Backend<Real = f64>> At<'_, F, B> {
         if renew {
             self.inverse.update(system)?;
         }
-        Ok((self.hessian.write(system, self.on)?, &mut *self.inverse))
+        Ok((self.hessian.write(system, self.backend)?, &mut *self.inverse))
     }
 }
 
@@ -132,11 +140,11 @@ where
         g: &Vec<f64>,
         d: &mut Vec<f64>,
     ) -> Result<Proposal<f64>, DescentError> {
-        self.on.write(g, &mut self.g)?;
-        let Self { newton, on, inverse, hessian, on_demand, g, d: there } = self;
-        let mut at = At { f, x, on, inverse, hessian, on_demand: *on_demand };
+        self.backend.write(g, &mut self.g)?;
+        let Self { newton, backend, inverse, hessian, on_demand, g, d: there } = self;
+        let mut at = At { f, x, backend, inverse, hessian, on_demand: *on_demand };
         let proposal = newton.propose(&mut at, g, g, there)?;
-        on.read(there, d)?;
+        backend.read(there, d)?;
         Ok(proposal)
     }
 
@@ -167,8 +175,8 @@ where
     }
 
     fn refresh(&mut self, f: &mut F, x: &Vec<f64>) -> Result<bool, DescentError> {
-        let Self { newton, on, inverse, hessian, on_demand, g, .. } = self;
-        let mut at = At { f, x, on, inverse, hessian, on_demand: *on_demand };
+        let Self { newton, backend, inverse, hessian, on_demand, g, .. } = self;
+        let mut at = At { f, x, backend, inverse, hessian, on_demand: *on_demand };
         newton.refresh(&mut at, g)
     }
 }

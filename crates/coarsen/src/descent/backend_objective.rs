@@ -24,12 +24,12 @@ use super::CachedPreconditioner;
 /// use coarsen::descent::{BackendObjective, CachedPreconditioner};
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
-/// let on = AnyBackend::auto()?;
+/// let backend = AnyBackend::auto()?;
 /// let Scene { mut body, start, .. } = Scene::bar_twist(3)?;
-/// let backend = on.clone();
+/// let backend = backend.clone();
 /// let m = CachedPreconditioner::build(&mut body, &start, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &backend)?)))?;
-/// let mut f = BackendObjective::new(body, &start, CachedPreconditioner::constant(Box::new(Identity)), &on);
-/// let mut x = on.vector(&start)?;
+/// let mut f = BackendObjective::new(body, &start, CachedPreconditioner::constant(Box::new(Identity)), &backend);
+/// let mut x = backend.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// let mut lbfgs = BackendObjective::<_, AnyBackend>::refreshed(Lbfgs::new(8, m), |lbfgs| &mut lbfgs.initial);
 /// descent.minimize(&mut f, &mut lbfgs, &mut x)?.converged()?;
@@ -38,7 +38,7 @@ use super::CachedPreconditioner;
 pub struct BackendObjective<F, B: Backend> {
     /// The objective.
     pub objective: F,
-    on: B,
+    backend: B,
     inverse: CachedPreconditioner<B::Vector>,
     hessian: There<B>,
     /// x and a gradient or a direction, on the host.
@@ -49,15 +49,15 @@ pub struct BackendObjective<F, B: Backend> {
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective<F, B> {
     /// Returns an objective that always uses its default Hessian. x gives the number of unknowns, `inverse` is the
-    /// preconditioner for Newton's method, and `on` is the backend. The Hessian is copied to the backend when the method asks for it.
-    pub fn new(objective: F, x: &[f64], inverse: CachedPreconditioner<B::Vector>, on: &B) -> Self {
+    /// preconditioner for Newton's method. The Hessian is copied to the backend when the method asks for it.
+    pub fn new(objective: F, x: &[f64], inverse: CachedPreconditioner<B::Vector>, backend: &B) -> Self {
         let (hessian, points, numbers) = (There::default(), x.to_vec(), vec![0.0; x.len()]);
-        Self { objective, on: on.clone(), inverse, hessian, points, numbers, on_demand: false }
+        Self { objective, backend: backend.clone(), inverse, hessian, points, numbers, on_demand: false }
     }
 
     /// Returns an objective without a preconditioner, for methods that own one; x as in [`new`](Self::new).
-    pub fn bare(objective: F, x: &[f64], on: &B) -> Self {
-        Self::new(objective, x, CachedPreconditioner::constant(Box::new(Identity)), on)
+    pub fn bare(objective: F, x: &[f64], backend: &B) -> Self {
+        Self::new(objective, x, CachedPreconditioner::constant(Box::new(Identity)), backend)
     }
 
     pub(super) fn into_inverse(self) -> CachedPreconditioner<B::Vector> {
@@ -89,7 +89,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
         x: &B::Vector,
         m: &mut CachedPreconditioner<B::Vector>,
     ) -> Result<bool, DescentError> {
-        self.on.read(x, &mut self.points)?;
+        self.backend.read(x, &mut self.points)?;
         m.refresh(&mut self.objective, &self.points)
     }
 
@@ -100,7 +100,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
         if renew {
             self.inverse.update(system)?;
         }
-        Ok((self.hessian.write(system, &self.on)?, &mut self.inverse))
+        Ok((self.hessian.write(system, &self.backend)?, &mut self.inverse))
     }
 }
 
@@ -118,7 +118,7 @@ impl<B: Backend> Default for There<B> {
 
 impl<B: Backend<Real = f64>> There<B> {
     /// Copies the matrix of a system, with its contact: the values alone if the pattern is the same.
-    pub(super) fn write(&mut self, system: System<'_, f64>, on: &B) -> Result<&B::Matrix, DescentError> {
+    pub(super) fn write(&mut self, system: System<'_, f64>, backend: &B) -> Result<&B::Matrix, DescentError> {
         let before = self.written.take();
         let known = before.as_ref().map_or(system.matrix.pattern(), |(_, pattern)| pattern).clone();
         let whole = self.merged.whole(&system, &known).map_err(DescentError::linearize)?;
@@ -127,7 +127,7 @@ impl<B: Backend<Real = f64>> There<B> {
                 matrix.set_values(whole).map_err(DescentError::linearize)?;
                 (matrix, pattern)
             }
-            None => (on.matrix(whole)?, whole.pattern().clone()),
+            None => (backend.matrix(whole)?, whole.pattern().clone()),
         };
         Ok(&self.written.insert(written).0)
     }
@@ -136,7 +136,7 @@ impl<B: Backend<Real = f64>> There<B> {
 impl<F, B: Backend<Real = f64>> BackendObjective<F, B> {
     /// Copies x to the host; the copy is NaN if the backend fails.
     fn read_point(&mut self, x: &B::Vector) {
-        if self.on.read(x, &mut self.points).is_err() {
+        if self.backend.read(x, &mut self.points).is_err() {
             self.points.fill(f64::NAN);
         }
     }
@@ -152,14 +152,14 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Ba
     fn gradient(&mut self, x: &B::Vector, g: &mut B::Vector) {
         self.read_point(x);
         self.objective.gradient(&self.points, &mut self.numbers);
-        if self.on.write(&self.numbers, g).is_err() {
+        if self.backend.write(&self.numbers, g).is_err() {
             g.fill(f64::NAN); // NaN ends the descent; an old gradient would not
         }
     }
 
     fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> <B::Vector as Vector>::Scalar {
         self.read_point(x);
-        let read = self.on.read(d, &mut self.numbers);
+        let read = self.backend.read(d, &mut self.numbers);
         x.scalar(match read {
             Ok(()) if self.numbers.first_not_finite().is_none() => {
                 self.objective.max_step(&self.points, &self.numbers)
@@ -181,7 +181,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vec
     }
 
     fn renews(&mut self, x: &B::Vector) -> Result<bool, DescentError> {
-        self.on.read(x, &mut self.points)?;
+        self.backend.read(x, &mut self.points)?;
         Ok(self.inverse.is_due(&self.points))
     }
 
@@ -210,10 +210,10 @@ mod tests {
             }
             assembly::from_blocks((2, 2), (1, 1), &places, &values).unwrap()
         };
-        let (on, mut there) = (Cpu::mixed(), There::default());
+        let (backend, mut there) = (Cpu::mixed(), There::default());
         let mut product = |a: &Bsr<f64>| {
             let mut y = vec![0.0; 2];
-            there.write(System::from(a), &on).map(|a| a.apply(&vec![1.0; 2], &mut y)).map(|()| y)
+            there.write(System::from(a), &backend).map(|a| a.apply(&vec![1.0; 2], &mut y)).map(|()| y)
         };
         assert_eq!(product(&with(2.0, false)).unwrap(), [2.0, 2.0]);
         assert!(product(&with(1e300, false)).is_err());

@@ -136,16 +136,16 @@ impl Driver {
         self,
         method: &NodeEmbedding,
         system: System<'_, f64>,
-        on: &B,
+        backend: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
         if let Some(multigrid) = self.hierarchy(method) {
-            return Ok(Box::new(multigrid.build_from(system, on)?));
+            return Ok(Box::new(multigrid.build_from(system, backend)?));
         }
         Ok(match self {
-            PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
-            LbfgsSa | NewtonSa => Box::new(smoothed_aggregation().build_from(system, on)?),
-            LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, on)?),
-            _ => Box::new(BlockJacobi::default().build_from(system, on)?),
+            PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, backend)?),
+            LbfgsSa | NewtonSa => Box::new(smoothed_aggregation().build_from(system, backend)?),
+            LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, backend)?),
+            _ => Box::new(BlockJacobi::default().build_from(system, backend)?),
         })
     }
 

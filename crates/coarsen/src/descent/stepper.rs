@@ -56,7 +56,7 @@ pub struct TimeStepper<B: SchwarzBackend<Real = f64> = Cpu> {
     /// τ of Algorithm 1, in the unit of √(gᵀM⁻¹g); 0 for no lower bound.
     pub min_norm: f64,
     driver: Driver,
-    on: B,
+    backend: B,
     descent: Descent<B::Vector, Backtracking<f64>>,
     method: Method<B>,
     /// The iterations of the coarsest solves in the last step since the last build of the hierarchy.
@@ -90,7 +90,7 @@ impl TimeStepper {
 
 impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     /// Returns a driver with the settings of the paper on a backend.
-    pub fn at(driver: Driver, on: B) -> Self {
+    pub fn at(driver: Driver, backend: B) -> Self {
         let inner = Stop { max_iterations: INNER, ..Stop::relative(0.0) };
         let forcing = Forcing::Preconditioned { min_norm: 0.0 };
         let method = if !driver.is_newton() {
@@ -110,7 +110,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
             inner_iterations,
             min_norm: 0.0,
             driver,
-            on,
+            backend,
             descent,
             method,
             coarsest: 0,
@@ -160,15 +160,15 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         monitor: Option<&mut DescentMonitor<'_, B::Vector>>,
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System])?;
-        let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
+        let (driver, method, backend) = (self.driver, method.clone(), self.backend.clone());
         let coarsest = Rc::new(Cell::new(0));
         let count = coarsest.clone();
         let build = move |system: System<'_, f64>| match driver.hierarchy(&method) {
             Some(multigrid) => {
-                let hierarchy = multigrid.build_from(system, &on)?;
+                let hierarchy = multigrid.build_from(system, &backend)?;
                 Ok(Box::new(Counted { hierarchy, coarsest: count.clone() }) as _)
             }
-            None => driver.precondition(&method, system, &on),
+            None => driver.precondition(&method, system, &backend),
         };
         let report = self.minimize_with(f, build, x, weights, monitor);
         self.coarsest = coarsest.get();
@@ -191,14 +191,14 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         self.check(&[Needs::System, Needs::Quadrature])?;
         self.begin(weights)?;
         f.project(true);
-        let Self { on, descent, method, setup, .. } = self;
+        let Self { backend, descent, method, setup, .. } = self;
         let built = CachedPreconditioner::build(f, x, build).map_err(DescentError::linearize)?;
-        let mut point = on.vector(x)?;
+        let mut point = backend.vector(x)?;
         let mut none = |_: &Iterate<'_, B::Vector>| ControlFlow::Continue(());
         let monitor = monitor.unwrap_or(&mut none);
         let (report, inverse) = match method {
             Method::Newton(newton) => {
-                let mut f = BackendObjective::new(f, x, built, on);
+                let mut f = BackendObjective::new(f, x, built, backend);
                 let report = descent.minimize_with(&mut f, newton, &mut point, monitor);
                 (report, f.into_inverse())
             }
@@ -206,7 +206,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
                 let mut own = lbfgs.take().unwrap_or_else(|| Lbfgs::new(WINDOW, nothing::<B>()));
                 own.initial = built;
                 own.forget(); // pairs of the last step
-                let mut f = BackendObjective::bare(f, x, on);
+                let mut f = BackendObjective::bare(f, x, backend);
                 let mut direction =
                     Refreshed::new::<B::Vector, BackendObjective<&mut F, B>>(own, |f, x, own| {
                         f.refresh(x, &mut own.initial)
@@ -220,7 +220,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         };
         *setup = inverse.setup();
         let report = report?;
-        on.read(&point, x)?;
+        backend.read(&point, x)?;
         Ok(report)
     }
 
@@ -244,10 +244,10 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
             return Err(DescentError::linearize(Unfit { driver: self.driver }));
         };
         f.project(true);
-        let mut point = self.on.vector(x)?;
+        let mut point = self.backend.vector(x)?;
         let mut none = |_: &Iterate<'_, B::Vector>| ControlFlow::Continue(());
         let report = self.descent.minimize_with(f, newton, &mut point, monitor.unwrap_or(&mut none))?;
-        self.on.read(&point, x)?;
+        self.backend.read(&point, x)?;
         Ok(report)
     }
 
@@ -261,7 +261,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     fn begin(&mut self, weights: Option<&[f64]>) -> Result<(), DescentError> {
         let gast = self.driver == Driver::Gast;
         self.descent.norm = match weights.filter(|_| !gast) {
-            Some(weights) => Norm::weighted(self.on.vector(weights)?)?,
+            Some(weights) => Norm::weighted(self.backend.vector(weights)?)?,
             None => Norm::default(),
         };
         self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };

@@ -78,10 +78,10 @@ fn shown(filtered: &mut Filtered<f64>) -> impl PartialEq + std::fmt::Debug + use
 /// Updates a system to another system. At first, memory is insufficient for the new values.
 fn refused<'a>(name: &str, before: (System<'a, f64>, &Constraints), after: (System<'a, f64>, &Constraints)) {
     let mut filtered = prefilter(before.0, before.1).unwrap();
-    let mut fresh = prefilter(after.0, after.1).unwrap();
-    let (old, new) = (shown(&mut filtered), shown(&mut fresh));
+    let mut rebuilt = prefilter(after.0, after.1).unwrap();
+    let (old, new) = (shown(&mut filtered), shown(&mut rebuilt));
     let pattern = filtered.matrix().pattern().clone();
-    let needed = size_of_val(fresh.matrix().values());
+    let needed = size_of_val(rebuilt.matrix().values());
     assert!(
         needed > 2 * size_of_val(filtered.matrix().values()),
         "{name}: the update needs no large allocation"

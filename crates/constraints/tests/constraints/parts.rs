@@ -83,12 +83,12 @@ fn touched_rows_are_those_that_changed() {
         }
         let sum = Sum { elastic: &a, contact: &set };
         filtered.update(&sum, &c).unwrap();
-        let fresh = prefilter(&sum, &c).unwrap();
+        let rebuilt = prefilter(&sum, &c).unwrap();
         assert_eq!(
             (filtered.matrix(), filtered.contact().values()),
-            (fresh.matrix(), fresh.contact().values())
+            (rebuilt.matrix(), rebuilt.contact().values())
         );
-        assert_eq!(filtered.contact().places(), fresh.contact().places());
+        assert_eq!(filtered.contact().places(), rebuilt.contact().places());
         let now = filtered.sum().merge().unwrap();
         assert_eq!(filtered.touched(), differing(&before, &now), "step {step}");
         sizes.push(filtered.touched().len());

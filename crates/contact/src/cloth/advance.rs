@@ -14,7 +14,7 @@ use super::distance::gap;
 use crate::Pair;
 use crate::shape::norm;
 
-/// Pairs near the minimum distance keep this share of their distance on the way, so that they have room to part and slide.
+/// Pairs near the minimum distance keep this share of their distance until the impact, so that they can part and slide.
 const KEPT: f64 = 0.9;
 
 /// The share of its distance that such a pair may lose by round-off.
@@ -35,7 +35,7 @@ const MOST: usize = 10_000;
 /// At t, at least a tenth of the distance above the minimum distance at the start is left. No impact is missed, whatever
 /// the displacements, because each advance is shorter than the distance divided by a bound on its rate.
 ///
-/// A pair that starts near the minimum distance or below it may part, slide and move as one. On the way it keeps nine tenths
+/// A pair that starts near the minimum distance or below it may part, slide and move as one. Until t it keeps nine tenths
 /// of its distance. At t its distance is at least the one at the start or the minimum distance, whichever is less, up to
 /// a relative error of 1e-9. So a pair that is pressed together in many steps does not sink below the minimum distance. Parts that
 /// touch and shapes that are not finite may not move: t = 0. *Cost* a few distances; many if the parts slide
@@ -82,7 +82,7 @@ pub(super) fn impact_before(
     // Until distances fall below `least`. The first advance is safe by its length; only `strict` checks its end.
     let until = |min_distance: f64, least: f64, strict: bool| {
         let start = distance - min_distance;
-        // The first advance ends at a share of the way to the minimum distance, and no time before it is returned unless `strict`.
+        // The first advance ends at a share of the gap above the minimum distance, and no time before it is returned unless `strict`.
         if start > speed * last || (!strict && (1.0 - SHARE) * start > speed * end) {
             return None;
         }

@@ -9,7 +9,7 @@
 //! | [`broad_phase`](BroadPhase) | pairs whose boxes overlap, by two spatial hashes, also in shares |
 //! | [`local_broad_phase`](LocalBroadPhase) | the same for some groups of queries, by hashes of what is near them |
 //! | [`incremental_broad_phase`](IncrementalBroadPhase) | the pairs of some nodes alone |
-//! | [`search`](Search) | who looks for pairs: one host, or ranks |
+//! | [`search`](Search) | which process searches for pairs: one host, or ranks |
 //! | [`clearance`] | the smallest distance of a surface from itself |
 //! | [`crossings`](Crossings) | edges that cross triangles, by code that detection does not use |
 //! | `apart` | pairs that stay apart along an axis, for a tenth of the cost of a distance |

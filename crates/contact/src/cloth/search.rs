@@ -1,4 +1,4 @@
-//! Who looks for the pairs of a surface: one host, or ranks that share the work.
+//! The search for the pairs of a surface, on one host or shared by ranks.
 
 use super::narrow_phase::touches;
 use super::sweep::first_impact;

@@ -11,7 +11,7 @@
 //! > λ ← max(0, λ + (s − Σ w_a n · u_a) / Σ w_a² / m_a),  u_a ← u_a + Δλ w_a n / m_a    (2)
 //!
 //! (2) is a sweep of projected Gauss-Seidel over the pairs. Impulses of a pair add up to zero, and the displacement across n
-//! stays. Afterwards pairs are looked for again, along the new displacements.
+//! stays. Afterwards the pairs are searched again, along the new displacements.
 //!
 //! What is left after some rounds is slowed:
 //!
@@ -22,7 +22,7 @@
 //!
 //! Harmon et al. 2008, "Robust treatment of simultaneous collisions", ACM TOG 27(3); Tang et al. 2018, "I-Cloth", ACM
 //! TOG 37(6). Deviations: pairs are kept apart before they meet, and limits are inequalities, so that pairs may part. (1) is linear:
-//! w and n are those of the time of impact during all sweeps, and only the next round looks for pairs again. P-Cloth, §4.3, keeps
+//! w and n are those of the time of impact during all sweeps, and only the next round searches for pairs again. P-Cloth, §4.3, keeps
 //! the gap of each pair nonlinear and minimises an augmented Lagrangian by gradient descent, as I-Cloth.
 
 use coarsen_mesh::vector::dot;

@@ -107,7 +107,7 @@ impl<S: Shape> Obstacle<S> {
         Ok(self)
     }
 
-    /// Moves the held ends of edges; `positions` has all nodes. What is then in the shape is not looked for
+    /// Moves the held ends of edges; `positions` has all nodes. Nodes that are then in the shape are not searched for
     /// ([`impacts`](Self::impacts) does). *Panics* if a held node is missing.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.edges.iter_mut().flat_map(|edge| &mut edge.ends).for_each(|end| end.hold(positions));

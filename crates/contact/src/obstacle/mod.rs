@@ -215,7 +215,7 @@ impl<S: Shape> Obstacle<S> {
         &self.shape
     }
 
-    /// Replaces the shape, for example by the same shape at another position. What is in its way is not looked for
+    /// Replaces the shape, for example by the same shape at another position. Nodes that it meets are not searched for
     /// ([`impacts`](Self::impacts) does).
     pub fn set_shape(&mut self, shape: S) {
         self.shape = shape;

@@ -24,7 +24,7 @@ const NEAR: f64 = 0.2;
 /// The largest number of advances.
 const MOST: usize = 200;
 
-/// The longest step that is looked for.
+/// The longest step that is searched.
 pub(super) const LONG: f64 = 16.0;
 
 impl<S: Shape> Obstacle<S> {

@@ -63,12 +63,12 @@ fn open_gaps_do_not_pull() {
             .collect()
     };
     assert_eq!(contact.detect(&lifted(0.0)).unwrap().len(), 9);
-    let mut touching = ContactHessian::default();
+    let mut contact_hessian = ContactHessian::default();
     for (by, open) in [(0.129, false), (0.131, true)] {
         let x = lifted(by);
-        touching.clear();
-        contact.add_contacts(&x, Curvature::Projected, &mut touching);
-        assert_eq!(touching.stencils().len(), if open { 0 } else { 9 });
+        contact_hessian.clear();
+        contact.add_contacts(&x, Curvature::Projected, &mut contact_hessian);
+        assert_eq!(contact_hessian.stencils().len(), if open { 0 } else { 9 });
         assert_eq!(contact.energy(&x).value == 0.0, open);
         assert_eq!(gradient(&mut contact, &x).iter().all(|g| *g == 0.0), open);
         assert_eq!(contact.penetration(&x).contacts, if open { 0 } else { 9 });
@@ -283,7 +283,7 @@ fn the_gradient_is_that_of_the_detected_energy() {
 /// A corner of a cube is 0.9 below one face of a long bar and 0.5 below another. It leaves by the nearer
 /// face.
 #[test]
-fn deep_vertices_leave_on_the_shortest_way() {
+fn deep_vertices_leave_on_the_shortest_path() {
     let bar = Mesh::bar([8, 4, 4], 0.5); // 4 x 2 x 2
     let cube = placed(Mesh::bar([1, 1, 1], 3.0), 0.0, [0.77, 1.5, 1.1]);
     let mesh = together(&[bar, cube]);

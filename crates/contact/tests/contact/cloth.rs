@@ -179,10 +179,10 @@ fn the_hessian_is_that_of_springs() {
         ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[true, false, false, false, false, false], &x, 0.3, 50.0)
             .unwrap();
     let free = x[1..].as_flattened();
-    let mut touching = ContactHessian::default();
-    contact.add_contacts(free, Curvature::Projected, &mut touching);
-    let (stencil, k) = (touching.stencils()[0], touching.stiffness());
-    assert_eq!((touching.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
+    let mut contact_hessian = ContactHessian::default();
+    contact.add_contacts(free, Curvature::Projected, &mut contact_hessian);
+    let (stencil, k) = (contact_hessian.stencils()[0], contact_hessian.stiffness());
+    assert_eq!((contact_hessian.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
     let y = 7.0 / 27.0_f64; // (d − ξ) / (δ − ξ)
     let bend = 50.0 * (-2.0 * y.ln() + 4.0 * (1.0 - y) / y + ((1.0 - y) / y).powi(2)); // φ''
     assert!((k[8] / bend - 1.0).abs() < 1e-10 && k[..8].iter().all(|k| k.abs() < 1e-10));
@@ -267,12 +267,12 @@ fn many_steps_keep_the_minimum_distance() {
         (3..6).for_each(|node| x[3 * node + 2] = start);
         for step in 0..1000 {
             let slide = if step % 3 == 0 { 1e-3 } else { 0.0 };
-            let by = |k: usize| match k {
+            let component = |k: usize| match k {
                 0..9 => 0.0,
                 _ if k % 3 == 2 => -0.1 + slide,
                 _ => slide,
             };
-            let d: Vec<f64> = (0..18).map(by).collect();
+            let d: Vec<f64> = (0..18).map(component).collect();
             x = moved(&x, contact.max_step(&x, &d).min(1.0), &d);
         }
         assert!(x[11] >= kept * (1.0 - 1e-5) && x[11] <= 0.0031, "{start}: {}", x[11]);
@@ -288,7 +288,7 @@ fn a_pair_below_the_minimum_distance_may_move_rigidly() {
 }
 
 /// Steps that would push layers through each other are cut such that none comes nearer than a tenth of the
-/// thickness on the way; the bound is that of the first pair, and does not depend on threads.
+/// thickness during the step; the bound is that of the first pair, and does not depend on threads.
 #[test]
 fn steps_end_before_layers_meet() {
     let (n, thickness) = (10, 0.03);
@@ -378,7 +378,7 @@ fn the_clearance_is_the_smallest_distance() {
     assert!(matches!(clearance(&triangles, &x, -1.0), Err(ContactError::Value { .. })));
 }
 
-/// The error of a search along a step: positions that are finite, and a way that is not.
+/// The error of a search along a step: positions that are finite, and a displacement that is not.
 #[test]
 fn displacements_that_overflow_are_refused() {
     let (mut contact, x) = below_the_floor();

@@ -126,7 +126,7 @@ fn forces_of_edges_are_continuous() {
 }
 
 /// No point of an edge reaches the shape until the largest step, also where no end does; an edge that goes straight at it
-/// may go nearly all the way.
+/// may go nearly the whole distance.
 #[test]
 fn steps_end_before_edges_dip() {
     for (name, shape) in shapes() {
@@ -188,7 +188,7 @@ fn edges_without_meaning_are_refused() {
 /// A ball that passes through a strip in one step meets its nodes and the edge between them, at the time at which it
 /// comes near; one that moves with the nodes meets nothing.
 #[test]
-fn shapes_that_move_meet_what_is_in_their_way() {
+fn shapes_that_move_meet_edges_in_their_path() {
     let at = |y: f64| Sphere::new([0.0, y, 0.0], 0.05).unwrap();
     let x = [-0.3, 0.2, 0.0, 0.3, 0.2, 0.0, 0.01, 0.25, 0.0, 0.1, 0.2, 0.0];
     let ball = || Obstacle::with_potential(4, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 }).unwrap();

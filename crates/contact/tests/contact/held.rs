@@ -25,9 +25,11 @@ fn rows_of_free_nodes_stay() {
         let g = check_gradient(&mut some, &at, 1e-7, 1e-6);
         let expected: Vec<f64> = free.iter().flat_map(|&i| whole[3 * i..3 * i + 3].to_vec()).collect();
         assert_eq!(g, expected);
-        let mut touching = ContactHessian::default();
-        some.add_contacts(&at, Curvature::Projected, &mut touching);
-        assert!(touching.stencils().iter().all(|s| s.nodes().iter().all(|&i| (i as usize) < free.len())));
+        let mut contact_hessian = ContactHessian::default();
+        some.add_contacts(&at, Curvature::Projected, &mut contact_hessian);
+        assert!(
+            contact_hessian.stencils().iter().all(|s| s.nodes().iter().all(|&i| (i as usize) < free.len()))
+        );
         some.frozen = true;
         some.detect(&at).unwrap();
         check_hessian(some, &at, 1e-4, 1e-8);

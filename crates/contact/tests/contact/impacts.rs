@@ -33,16 +33,16 @@ fn separated_pairs_do_not_touch_again() {
                 [0.0, 1.0, start + 20.0],
             ];
             let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 1.0, 50.0).unwrap();
-            let mut by = [[0.0; 3]; 6];
-            by[3..].fill([slide, 0.0, -start - 1.0]);
+            let mut dx = [[0.0; 3]; 6];
+            dx[3..].fill([slide, 0.0, -start - 1.0]);
             let mut zones = ImpactZones::default();
-            let met = contact.impacts(x.as_flattened(), &by).unwrap();
+            let met = contact.impacts(x.as_flattened(), &dx).unwrap();
             assert!(met.len() == 1 && met[0].0 < 1.0, "{start}, {slide}: {met:?}");
-            zones.add_impact(&contact, met[0], &by);
-            zones.separate(|_| 1.0, contact.thickness(), &mut by);
-            let met = contact.impacts(x.as_flattened(), &by).unwrap();
+            zones.add_impact(&contact, met[0], &dx);
+            zones.separate(|_| 1.0, contact.thickness(), &mut dx);
+            let met = contact.impacts(x.as_flattened(), &dx).unwrap();
             assert!(met.is_empty(), "{start}, {slide}: {met:?}");
-            assert!((by[3][0] - slide).abs() < 1e-9, "{by:?}");
+            assert!((dx[3][0] - slide).abs() < 1e-9, "{dx:?}");
         }
     }
 }
@@ -53,11 +53,11 @@ fn separated_pairs_do_not_touch_again() {
 #[test]
 fn a_round_of_impulses_meets_limits_that_share_no_node() {
     let mut apart = ImpactZones::default();
-    let mut by = [[0.0, 0.0, -3.0]; 4];
+    let mut dx = [[0.0, 0.0, -3.0]; 4];
     (0..4).for_each(|node| apart.add_limit(node, [0.0, 0.0, 1.0], -f64::from(node)));
-    assert!(apart.round(|_| 2.0, &mut by) > 1.0);
-    assert_eq!(by.map(|u| u[2]), [0.0, -1.0, -2.0, -3.0]);
-    assert_eq!(apart.round(|_| 2.0, &mut by), 0.0);
+    assert!(apart.round(|_| 2.0, &mut dx) > 1.0);
+    assert_eq!(dx.map(|u| u[2]), [0.0, -1.0, -2.0, -3.0]);
+    assert_eq!(apart.round(|_| 2.0, &mut dx), 0.0);
 
     // A corner above each of two large triangles, far apart: two pairs without a common node.
     let pair = |at: f64| {
@@ -67,15 +67,15 @@ fn a_round_of_impulses_meets_limits_that_share_no_node() {
     let x = [pair(0.0), pair(100.0)].concat();
     let faces: Vec<[u32; 3]> = (0..4).map(|k| [3 * k, 3 * k + 1, 3 * k + 2]).collect();
     let mut contact = ClothContact::new(&faces, &[false; 12], &x, 0.2, 50.0).unwrap();
-    let mut by = [[0.0; 3]; 12];
+    let mut dx = [[0.0; 3]; 12];
     for corner in [3, 9] {
-        by[corner][2] = -2.0;
+        dx[corner][2] = -2.0;
     }
-    let met = contact.impacts(x.as_flattened(), &by).unwrap();
+    let met = contact.impacts(x.as_flattened(), &dx).unwrap();
     let mut zones = ImpactZones::default();
-    met.iter().for_each(|impact| zones.add_impact(&contact, *impact, &by));
-    assert!(met.len() == 2 && zones.round(|_| 1.0, &mut by) > 0.5, "{met:?}");
-    assert!(zones.round(|_| 1.0, &mut by) < 1e-12);
+    met.iter().for_each(|impact| zones.add_impact(&contact, *impact, &dx));
+    assert!(met.len() == 2 && zones.round(|_| 1.0, &mut dx) > 0.5, "{met:?}");
+    assert!(zones.round(|_| 1.0, &mut dx) < 1e-12);
 
     // Four triangles, one above the other; the highest falls on the others, so that limits share the middle ones.
     let triangle = |z: f64| [[0.0, 0.0, z], [4.0, 0.0, z], [0.0, 4.0, z]];
@@ -87,9 +87,9 @@ fn a_round_of_impulses_meets_limits_that_share_no_node() {
     let met = contact.impacts(x.as_flattened(), &start).unwrap();
     let mut zones = ImpactZones::default();
     met.iter().for_each(|impact| zones.add_impact(&contact, *impact, &start));
-    let momentum = |by: &[[f64; 3]]| by.iter().map(|u| u[2]).sum::<f64>();
-    let (mut together, mut by) = (zones.clone(), start.clone());
-    together.separate(|_| 1.0, 1e-9, &mut by);
+    let momentum = |dx: &[[f64; 3]]| dx.iter().map(|u| u[2]).sum::<f64>();
+    let (mut together, mut dx) = (zones.clone(), start.clone());
+    together.separate(|_| 1.0, 1e-9, &mut dx);
     let mut rounds = 0;
     let mut own = start.clone();
     while zones.round(|_| 1.0, &mut own) > 1e-11 {
@@ -97,5 +97,5 @@ fn a_round_of_impulses_meets_limits_that_share_no_node() {
         assert!((momentum(&own) - momentum(&start)).abs() < 1e-12 && rounds < 1000, "{rounds}");
     }
     assert!(rounds > 1, "{rounds}");
-    assert!(own.iter().flatten().zip(by.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-6));
+    assert!(own.iter().flatten().zip(dx.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-6));
 }

@@ -157,11 +157,11 @@ fn pairs_that_stay_apart_are_no_candidates() {
         let (mut x, p): ([[f64; 3]; 6], [[f64; 3]; 6]) = (numbers(0.5), numbers(0.15));
         x[3..].iter_mut().for_each(|x| x[round % 3] += (round % 5) as f64 * 0.5);
         let shift = [(round % 7) as f64 - 3.0, 1.0, -0.5];
-        let by = p.map(|p| [0, 1, 2].map(|k| p[k] + shift[k]));
+        let dx = p.map(|p| [0, 1, 2].map(|k| p[k] + shift[k]));
         let mut contact = contact(0.1);
-        let impacts = contact.impacts(x.as_flattened(), &by).unwrap();
+        let impacts = contact.impacts(x.as_flattened(), &dx).unwrap();
         for pair in &all {
-            let (start, p) = (at(pair, &x), at(pair, &by));
+            let (start, p) = (at(pair, &x), at(pair, &dx));
             let there = |t: f64| std::array::from_fn(|a| std::array::from_fn(|k| start[a][k] + t * p[a][k]));
             let least = (0..=50).map(|t| distance(pair, there(f64::from(t) / 50.0)));
             let least = least.fold(f64::INFINITY, f64::min);

@@ -242,7 +242,7 @@ fn derivatives_of_barriers() {
     }
 }
 
-/// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at it,
+/// No node reaches the shape until the largest step, which is nearly the distance to the shape if a node goes straight at it,
 /// also where its distance is not steepest. Nodes that go along the surface of a solid that is not convex go far.
 #[test]
 fn steps_end_before_a_barrier() {
@@ -294,10 +294,10 @@ fn steps_end_before_the_corners_of_sampled_surfaces() {
         let length = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
         (solid.distance(x) - solid.distance(y)).abs() / length
     };
-    for (x, by) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
+    for (x, direction) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
         for size in [1e-3, 1.0] {
-            let found = slope(*x, [0, 1, 2].map(|k| x[k] + size * by[k]));
-            assert!(found < most + 1e-9, "{x:?} {by:?}: {found}");
+            let found = slope(*x, [0, 1, 2].map(|k| x[k] + size * direction[k]));
+            assert!(found < most + 1e-9, "{x:?} {direction:?}: {found}");
         }
     }
     let before = low.map(|x| x - 0.005);

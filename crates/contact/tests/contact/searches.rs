@@ -111,11 +111,11 @@ fn a_start_that_is_not_finite_is_no_start() {
         rest.iter().zip(0..).flat_map(|(x, v)| [x[0], x[1], x[2] + 0.002 * f64::from(v % 5)]).collect();
     for (bad, which) in [f64::NAN, f64::INFINITY, 1e308].into_iter().flat_map(|bad| [(bad, 1), (bad, 300)]) {
         let start: Vec<f64> = x.iter().enumerate().map(|(k, x)| if k < which { bad } else { *x }).collect();
-        let (mut contact, by) = (new(), vec![[0.0, 0.01, 0.0]; rest.len()]);
-        for by in [by.clone(), by.iter().enumerate().map(|(v, d)| d.map(|d| d * v as f64)).collect()] {
+        let (mut contact, dx) = (new(), vec![[0.0, 0.01, 0.0]; rest.len()]);
+        for dx in [dx.clone(), dx.iter().enumerate().map(|(v, d)| d.map(|d| d * v as f64)).collect()] {
             contact.start_step(&start);
             assert_eq!(contact.detect(&x).unwrap(), new().detect(&x).unwrap());
-            assert_eq!(contact.impacts(&x, &by).unwrap(), new().impacts(&x, &by).unwrap());
+            assert_eq!(contact.impacts(&x, &dx).unwrap(), new().impacts(&x, &dx).unwrap());
         }
     }
 }
@@ -212,20 +212,20 @@ fn steps_have_the_pairs_of_new_searches() {
         // The displacement by the velocities, and two changes of it, of which the second is for some nodes alone.
         for part in 0..3 {
             let scale = [1.0, 0.02, 0.0][part] * f64::from(u8::from(part != 1 || step % 3 > 0));
-            let mut by = vec![[0.0; 3]; rest.len()];
-            for (node, by) in by.iter_mut().enumerate().skip(3) {
+            let mut dx = vec![[0.0; 3]; rest.len()];
+            for (node, dx) in dx.iter_mut().enumerate().skip(3) {
                 let pushed = (node + 31 * step) % 97 < 2 && part > 0;
                 let push = if pushed { thickness * (random.numbers(1)[0] - 0.3) } else { 0.0 };
-                *by = [0, 1, 2]
+                *dx = [0, 1, 2]
                     .map(|k| scale * v[3 * (node - 3) + k] + push + if k == 1 { -0.3 * scale } else { 0.0 });
             }
-            let impacts = contact.impacts(&x, &by).unwrap();
+            let impacts = contact.impacts(&x, &dx).unwrap();
             let mut new = ClothContact::new(&grid(n), &held, &rest, thickness, 40.0).unwrap();
-            assert_eq!(impacts, new.impacts(&x, &by).unwrap(), "{step}, {part}");
+            assert_eq!(impacts, new.impacts(&x, &dx).unwrap(), "{step}, {part}");
             met += impacts.len();
             // Shortened, so that nothing crosses.
             let share = if impacts.is_empty() { 1.0 } else { 0.1 };
-            x.iter_mut().zip(by[3..].as_flattened()).for_each(|(x, d)| *x += share * d);
+            x.iter_mut().zip(dx[3..].as_flattened()).for_each(|(x, d)| *x += share * d);
             let found = contact.detect(&x).unwrap();
             assert_eq!(found, new.detect(&x).unwrap(), "{step}, {part}");
             touched += found.len();
@@ -327,9 +327,9 @@ fn only_nodes_that_turn_aside_are_searched_for() {
         ClothContact::with(Counted::default(), &grid(n), &[false; 100], &flat, thickness, 40.0).unwrap();
     let x = flat.as_flattened();
     contact.start_step(x);
-    let mut by = vec![[0.0; 3]; 100];
-    by[..10].fill([0.0, 0.0, 5.0 * thickness]);
-    assert!(contact.impacts(x, &by).unwrap().is_empty());
+    let mut dx = vec![[0.0; 3]; 100];
+    dx[..10].fill([0.0, 0.0, 5.0 * thickness]);
+    assert!(contact.impacts(x, &dx).unwrap().is_empty());
     let (whole, some) = (contact.search().whole, contact.search().some);
     let half: Vec<[f64; 3]> = by.iter().map(|d| d.map(|d| 0.5 * d)).collect();
     let there: Vec<f64> = x.iter().zip(half.as_flattened()).map(|(x, d)| x + d).collect();
@@ -357,9 +357,9 @@ fn boxes_of_fast_nodes_are_limited() {
         let x = flat.as_flattened();
         contact.start_step(x);
         let mut random = SplitMix64::new(4);
-        let mut by: Vec<[f64; 3]> = flat.iter().map(|_| [0.0, 0.0, thickness * random.number()]).collect();
-        by[7][1] -= fast;
-        contact.impacts(x, &by).unwrap();
+        let mut dx: Vec<[f64; 3]> = flat.iter().map(|_| [0.0, 0.0, thickness * random.number()]).collect();
+        dx[7][1] -= fast;
+        contact.impacts(x, &dx).unwrap();
         contact.search().widest
     };
     let (slow, fast) = (widest(0.0), widest(100.0 * thickness));

@@ -101,12 +101,12 @@ fn friction_follows_the_force_of_the_obstacle() {
 #[test]
 fn slopes_are_bounded() {
     let solid = solid(0.05);
-    for (x, by) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
+    for (x, direction) in noise(9000, 21).as_chunks::<3>().0.iter().zip(noise(9000, 22).as_chunks::<3>().0) {
         for size in [1e-3, 1.0] {
-            let y = [0, 1, 2].map(|k| x[k] + size * by[k]);
+            let y = [0, 1, 2].map(|k| x[k] + size * direction[k]);
             let length = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
             let slope = (solid.distance(*x) - solid.distance(y)).abs() / length;
-            assert!(slope < solid.lipschitz() + 1e-9, "{x:?} {by:?}: {slope}");
+            assert!(slope < solid.lipschitz() + 1e-9, "{x:?} {direction:?}: {slope}");
         }
     }
     assert!(solid.distance([f64::NAN, 0.0, 0.0]).is_nan());

@@ -82,17 +82,17 @@ fn the_exact_hessian_is_symmetric() {
         (0..60).map(|seed| near(seed, 0.08)).find(|x| apart(x).is_some_and(|own| !own.found().is_empty()));
     let x = x.expect("a start without a crossing");
     let mut contact = apart(&x).unwrap();
-    let mut touching = ContactHessian::default();
-    contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut touching);
-    assert!(touching.blocks().0.is_empty() && !touching.stencils().is_empty());
-    touching.clear();
+    let mut contact_hessian = ContactHessian::default();
+    contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut contact_hessian);
+    assert!(contact_hessian.blocks().0.is_empty() && !contact_hessian.stencils().is_empty());
+    contact_hessian.clear();
     let mut contact = contact.turning();
-    contact.add_contacts(x.as_flattened(), Curvature::Projected, &mut touching);
-    assert!(touching.blocks().0.is_empty() && !touching.stencils().is_empty());
-    touching.clear();
-    contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut touching);
-    let (places, values) = touching.blocks();
-    assert!(touching.stencils().is_empty() && places.len() == 16 * contact.found().len());
+    contact.add_contacts(x.as_flattened(), Curvature::Projected, &mut contact_hessian);
+    assert!(contact_hessian.blocks().0.is_empty() && !contact_hessian.stencils().is_empty());
+    contact_hessian.clear();
+    contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut contact_hessian);
+    let (places, values) = contact_hessian.blocks();
+    assert!(contact_hessian.stencils().is_empty() && places.len() == 16 * contact.found().len());
     for (places, values) in places.chunks(16).zip(values.chunks(16 * 9)) {
         for (k, (i, j)) in places.iter().enumerate() {
             let other = places.iter().position(|place| *place == (*j, *i)).unwrap();

@@ -117,7 +117,7 @@ pack!(
     _mm256_fmadd_pd,
     |p| _mm256_cvtps_pd(_mm_loadu_ps(p)),
     |p| _mm256_loadu_pd(p),
-    widened_four,
+    four_as_f64,
     four,
     sum_four,
     put_four
@@ -131,7 +131,7 @@ pack!(
     _mm512_fmadd_pd,
     |p| _mm512_cvtps_pd(_mm256_loadu_ps(p)),
     |p| _mm512_loadu_pd(p),
-    widened_eight,
+    eight_as_f64,
     eight,
     sum_eight,
     put_eight
@@ -213,8 +213,8 @@ pieces!(eight_singles, f32, __m256, |p| match N {
     7 => _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(p)), four_singles::<3>(p.add(4))),
     _ => _mm256_loadu_ps(p),
 });
-pieces!(widened_four, f32, __m256d, |p| _mm256_cvtps_pd(four_singles::<N>(p)));
-pieces!(widened_eight, f32, __m512d, |p| _mm512_cvtps_pd(eight_singles::<N>(p)));
+pieces!(four_as_f64, f32, __m256d, |p| _mm256_cvtps_pd(four_singles::<N>(p)));
+pieces!(eight_as_f64, f32, __m512d, |p| _mm512_cvtps_pd(eight_singles::<N>(p)));
 pieces!(rounded_four, f64, __m128, |p| _mm256_cvtpd_ps(four::<N>(p)));
 pieces!(rounded_eight, f64, __m256, |p| _mm512_cvtpd_ps(eight::<N>(p)));
 

@@ -12,7 +12,7 @@ use crate::{DeviceVector, OnDevice};
 
 /// The levels, the inverses, and two vectors of the coarse levels.
 ///
-/// All memory is allocated at the build, so that an application cannot fail for want of it.
+/// All memory is allocated at the build, so that an application needs none.
 pub(crate) struct Application<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) lists: Lists,

@@ -207,7 +207,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// [`patch_or_restructure_on_device`](Self::patch_or_restructure_on_device) that chose the structure. This level and all coarser levels are
     /// left out; a new build allocates enough. [`SetupError::Released`] with a node that the matrix couples now,
     /// but not when the structure was chosen. M is then positive definite, but no domain includes these couplings.
-    /// Couplings by contact are not looked at. [`Error::Device`] if the backend has failed.
+    /// Couplings by contact are not checked. [`Error::Device`] if the backend has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";
@@ -309,7 +309,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Uploads the values of a host matrix and updates the inverses.
-    fn move_and_follow<T: Real>(
+    fn update_or_patch<T: Real>(
         &mut self,
         system: System<'_, T>,
         touched: Option<&[u32]>,
@@ -328,7 +328,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         )
     }
 
-    /// As [`move_and_follow`](Self::move_and_follow); `whole` is the matrix, with contact unless it is kept beside.
+    /// As [`update_or_patch`](Self::update_or_patch); `whole` is the matrix, with contact unless it is kept beside.
     fn upload<T: Real>(
         &mut self,
         system: System<'_, T>,
@@ -398,10 +398,10 @@ coarsen_backend::inherent_update!(DeviceSubdomains<V: Real, S: Real>);
 
 impl<T: Real, V: Real, S: Real> Update<T> for DeviceSubdomains<V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        self.move_and_follow(system, None)
+        self.update_or_patch(system, None)
     }
 
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
-        self.move_and_follow(system, Some(touched))
+        self.update_or_patch(system, Some(touched))
     }
 }

@@ -27,6 +27,6 @@ mod zones;
 
 pub use elements::{Own, own_triangles};
 pub use moved::share_moved;
-pub use rows::{add_contact_gradient, contact_rows, touching_rows};
+pub use rows::{add_contact_gradient, contact_hessian_rows, contact_rows};
 pub use search::RankSearch;
 pub use zones::{ROUNDS, Resolved, resolve_impacts};

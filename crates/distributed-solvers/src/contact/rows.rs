@@ -78,11 +78,11 @@ pub fn contact_rows<C: Communicator, S: Search>(
 ///
 /// # Errors
 /// [`DistError::Column`] if the partition has fewer rows than a contact has nodes.
-pub fn touching_rows<C: Communicator>(
+pub fn contact_hessian_rows<C: Communicator>(
     on: &Arc<Partition<C>>,
-    touching: &ContactHessian,
+    contact_hessian: &ContactHessian,
 ) -> Result<GlobalRows<f64>, DistError> {
-    let (stencils, (places, blocks)) = (touching.stencils(), touching.blocks());
+    let (stencils, (places, blocks)) = (contact_hessian.stencils(), contact_hessian.blocks());
     let nodes = |ids: &[u32]| ids.iter().map(|&node| u64::from(node)).collect::<Vec<_>>();
     let contacts = stencils.iter().map(|stencil| nodes(stencil.nodes()));
     // Each block is an element, whose other blocks are 0.
@@ -93,7 +93,7 @@ pub fn touching_rows<C: Communicator>(
             let block = &blocks[9 * k..][..9];
             return (0..9).for_each(|c| h[c / 3 * width + width - 3 + c % 3] = block[c]);
         };
-        let (w, k) = (stencil.weights(), &touching.stiffness()[9 * element..][..9]);
+        let (w, k) = (stencil.weights(), &contact_hessian.stiffness()[9 * element..][..9]);
         let width = 3 * w.len();
         for (a, wa) in w.iter().enumerate() {
             for (b, wb) in w.iter().enumerate() {

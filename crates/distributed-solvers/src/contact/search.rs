@@ -338,7 +338,7 @@ fn mix(sum: u64, bits: u64) -> u64 {
     (sum ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
-/// A number that differs if the searches or the boxes of two ranks do, but for coincidences.
+/// A number that differs if the searches or the boxes of two ranks do, except by coincidence.
 pub(crate) fn fingerprint(parts: &Topology, kind: Kind, of: &impl Fn(u32) -> Aabb) -> u64 {
     let mut sum = mix(mix(parts.nodes() as u64, parts.queries() as u64), kind as u64);
     for node in 0..parts.nodes() as u32 {

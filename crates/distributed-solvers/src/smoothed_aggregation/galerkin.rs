@@ -101,8 +101,9 @@ impl<C: Communicator> Transfer<C> {
     }
 }
 
-/// Makes the diagonal blocks regular. Dead unknowns, whose rows and columns are zero, get the largest diagonal entry of
-/// their node, or 1 if none of its unknowns has a basis function. Free motions of a node get a stiffness.
+/// Makes the diagonal blocks regular. Unknowns without a basis function, whose rows and columns are zero, get the
+/// largest diagonal entry of their node, or 1 if none of its unknowns has a basis function. Rigid-body modes of a node
+/// get a stiffness.
 fn regularise(matrix: &mut GlobalRows<f64>, without_basis: &[u32], sizes: &[f64]) {
     let k = matrix.block().1;
     for row in 0..matrix.count() {

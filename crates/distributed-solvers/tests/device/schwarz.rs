@@ -107,8 +107,8 @@ fn an_update_equals_a_build() {
                 assert_eq!(m.update(&rows(a, &on)).unwrap(), reused);
                 m.apply(&r, &mut z);
                 let found = z.read().unwrap();
-                let mut fresh = parameters().build_at(&on, &rows(a, &on), &there).unwrap();
-                fresh.apply(&r, &mut z);
+                let mut rebuilt = parameters().build_at(&on, &rows(a, &on), &there).unwrap();
+                rebuilt.apply(&r, &mut z);
                 assert_eq!(found, z.read().unwrap());
                 let error = m.update(&rows(&broken, &on)).unwrap_err();
                 assert!(error.to_string().contains("row 1800"), "{error}");

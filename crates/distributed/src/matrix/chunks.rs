@@ -71,7 +71,7 @@ fn end_of<T: Real>(a: &Bsr<T>, first: usize, worth: bool) -> usize {
     end
 }
 
-/// Rows of a strip, numbered within it, and the entries of y from block row `from` on.
+/// Rows of an off-diagonal block, numbered within it, and the entries of y from block row `from` on.
 struct Scattered<'a, T> {
     of: &'a [u32],
     numbers: Range<usize>,
@@ -98,7 +98,7 @@ impl<T: Real> Pieces for Scattered<'_, T> {
     }
 }
 
-/// A x of a strip in chunks of its rows: `write(y, t)` combines the entries of y of a row with those of t = A x. Calls
+/// A x of an off-diagonal block in chunks of its rows: `write(y, t)` combines the entries of y of a row with those of t = A x. Calls
 /// `after` with the number of stored scalars of each chunk.
 pub(super) fn scatter<T: Real>(
     off_diagonal: &OffDiagonal<T>,

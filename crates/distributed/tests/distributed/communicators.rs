@@ -317,8 +317,8 @@ fn vast_buffers_are_not_reserved() {
     buffers.reserve(2, 4000);
     let reserved = [buffers.take(4000), buffers.take(4000)];
     (0..2).for_each(|_| buffers.put(Vec::with_capacity(VAST)));
-    let fresh = buffers.take(5000);
-    assert!(fresh.capacity() < VAST, "{}", fresh.capacity());
+    let taken = buffers.take(5000);
+    assert!(taken.capacity() < VAST, "{}", taken.capacity());
     // Nor do they stand for reserved buffers that short messages leave alone.
     let at = reserved.each_ref().map(|buffer| buffer.as_ptr());
     reserved.into_iter().for_each(|buffer| buffers.put(buffer));

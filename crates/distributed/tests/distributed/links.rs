@@ -53,7 +53,7 @@ fn links_have_the_costs_of_the_machine() {
     }
 }
 
-/// The number of messages is that of the documentation, but for the turns and the gather.
+/// The number of messages is that of the documentation, except for the turns and the gather.
 #[test]
 fn a_measurement_has_the_documented_messages() {
     let (n, trips) = (4, 5);

@@ -180,7 +180,7 @@ fn a_power_of_two_scales_the_radius() {
     assert!((find(&tiny) / (small * find(&a)) - 1.0).abs() < 1e-5);
 }
 
-/// A pencil (A, D) of `n` unknowns with a spectrum between 0.1 and 1, but for two of them, whose D is `stiff` and whose
+/// A pencil (A, D) of `n` unknowns with a spectrum between 0.1 and 1, except for two of them, whose D is `stiff` and whose
 /// eigenvalue is 3 and 0.1. Their share of a start vector of the same size in all rows is stiff^-½.
 fn hidden(n: usize, stiff: f64) -> (Vec<f64>, Vec<f64>) {
     let mut spectrum = spread(n, 0.1, 1.0);

@@ -11,7 +11,7 @@ use coarsen_krylov::{
 use crate::common::{random, richardson_on, spread};
 
 thread_local! {
-    static WAITS: Cell<usize> = const { Cell::new(0) };
+    static SYNCHRONISATIONS: Cell<usize> = const { Cell::new(0) };
     static READS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -106,7 +106,7 @@ impl Vector for DeviceVector {
         Dot { value: Pending(value), magnitude: Pending(magnitude) }
     }
     fn wait_for<const N: usize>(s: [&Pending; N]) -> [f64; N] {
-        count(&WAITS);
+        count(&SYNCHRONISATIONS);
         s.map(|s| s.0)
     }
     fn sync(&self) -> Result<(), Error> {
@@ -135,12 +135,12 @@ fn solve(
     *method.stop_mut() = Stop { check_every, ..Stop::relative(1e-9) };
     let a = Diagonal(DeviceVector(d.to_vec(), 0));
     let (b, mut x) = (DeviceVector(random(d.len(), 1), 0), DeviceVector(vec![0.0; d.len()], 0));
-    for counter in [&WAITS, &READS] {
+    for counter in [&SYNCHRONISATIONS, &READS] {
         counter.with(|c| c.set(0));
     }
     let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged);
-    (report.iterations, WAITS.with(Cell::get), READS.with(Cell::get), x.0)
+    (report.iterations, SYNCHRONISATIONS.with(Cell::get), READS.with(Cell::get), x.0)
 }
 
 #[test]

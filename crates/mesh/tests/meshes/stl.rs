@@ -52,7 +52,7 @@ fn corners_are_merged() {
 }
 
 #[test]
-fn damage_is_named_with_its_place() {
+fn damage_is_reported_with_its_location() {
     let short = &binary(b"", 4)[..200];
     assert!(matches!(fault(short).location, Some(Location::Byte(_))), "{}", fault(short));
     assert!(matches!(fault(&binary(b"", 3)).problem, Problem::Word { .. }));

@@ -73,7 +73,7 @@ fn messages(comm: &MpiComm) {
     }
 }
 
-/// Messages are looked at by themselves: one that never comes first hides no other, and one that has come stays so.
+/// Each message is tested on its own: one that never comes first hides no other, and one that has come stays so.
 fn two_requests(comm: &MpiComm) {
     let (early, late) = (Stage::new(3, "an early stage"), Stage::new(4, "a late stage"));
     let (rank, n) = (comm.rank(), comm.size());
@@ -94,7 +94,7 @@ fn two_requests(comm: &MpiComm) {
         std::thread::yield_now();
     }
     assert!((0..100).all(|_| comm.test(&mut first).unwrap()), "a complete message stays complete");
-    comm.barrier().unwrap(); // so that no rank looks for a late message after it was sent
+    comm.barrier().unwrap(); // so that no rank tests for a late message after it was sent
     comm.send(next, late, vec![2]).unwrap();
     assert_eq!([comm.wait(first).unwrap(), comm.wait(second).unwrap()], [[1], [2]]);
 }

@@ -21,7 +21,7 @@ pub(super) fn cycle<T: Real, B: Backend>(
     from_zero: bool,
 ) {
     if levels.first().is_some_and(|level| level.coarse_whole.is_some()) {
-        return compared(levels, bottom, (b, b), x);
+        return v_cycle_with_rhs(levels, bottom, (b, b), x);
     }
     let Some((level, coarser)) = levels.split_first_mut() else {
         return bottom.solve(b, b, x);
@@ -68,8 +68,8 @@ pub(super) fn cycle<T: Real, B: Backend>(
 }
 
 /// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest
-/// solve compares its residual. Only levels of a recipe whose whole cycle is V have the vectors for it.
-fn compared<T: Real, B: Backend>(
+/// solve compares its residual. Only levels of a hierarchy whose whole cycle is V have the vectors for it.
+fn v_cycle_with_rhs<T: Real, B: Backend>(
     levels: &mut [Level<T, B>],
     bottom: &mut dyn CoarsestSolve<T, B>,
     (b, whole): (&B::Vector, &B::Vector),
@@ -83,7 +83,7 @@ fn compared<T: Real, B: Backend>(
     transfer.restrict(residual, coarse_b);
     let coarse_whole = coarse_whole.as_mut().expect("all levels of a hierarchy have it, or none");
     transfer.restrict(whole, coarse_whole);
-    compared(coarser, bottom, (coarse_b, coarse_whole), coarse_x);
+    v_cycle_with_rhs(coarser, bottom, (coarse_b, coarse_whole), coarse_x);
     transfer.prolong_add(coarse_x, x);
     smoother.post_smooth(b, x);
 }
@@ -114,8 +114,8 @@ fn krylov<T: Real, B: Backend>(
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
     // If ρ₂ is below this fraction of β, it is cancellation error: d is linearly dependent on c.
-    let floor = beta.clone() * b.scalar(B::Real::from_f64(64.0 * B::Real::EPSILON.as_f64()));
+    let round_off = beta.clone() * b.scalar(B::Real::from_f64(64.0 * B::Real::EPSILON.as_f64()));
     let rho2 = beta + -(gamma * share.clone());
-    let step = second.over(&rho2, &floor);
+    let step = second.over(&rho2, &round_off);
     x.axpby(&(alpha + -(share * step.clone())), c, &step);
 }

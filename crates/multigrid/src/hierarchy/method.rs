@@ -1,4 +1,4 @@
-//! The coarsening and the smoothing of a recipe as one object, so that the type of a hierarchy does not name them.
+//! The coarsening and the smoothing of a hierarchy as one object, so that the type of a hierarchy does not name them.
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
@@ -7,7 +7,7 @@ use coarsen_backend::{Backend, SetupError, Smoother};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan};
 
-use crate::{Coarse, Coarsening, Grid, Multigrid, SmootherRecipe};
+use crate::{Coarse, Coarsening, Grid, Multigrid, SmootherParameters};
 
 /// The state of a step, of the type [`Coarsening::State`].
 pub(super) type State = dyn Any + Send;
@@ -63,7 +63,7 @@ impl<T: Real> DerefMut for Step<T> {
     }
 }
 
-/// The functions of [`Coarsening`] and [`SmootherRecipe`] for states of any type.
+/// The functions of [`Coarsening`] and [`SmootherParameters`] for states of any type.
 pub(super) trait Method<T: Real, B: Backend>: Send {
     fn coarsen(&self, fine: &Grid<'_, T>, above: Option<&State>) -> Result<Option<Step<T>>, SetupError>;
 
@@ -90,14 +90,14 @@ pub(super) trait Method<T: Real, B: Backend>: Send {
 
     fn name(&self) -> &'static str;
 
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
 }
 
 fn own<X: 'static>(state: &State) -> &X {
     state.downcast_ref().expect("a state belongs to the method that made it")
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Method<T, B> for Multigrid<C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Method<T, B> for Multigrid<C, S> {
     fn coarsen(&self, fine: &Grid<'_, T>, above: Option<&State>) -> Result<Option<Step<T>>, SetupError> {
         let coarse = self.coarsening.coarsen(fine, above.map(own))?;
         Ok(coarse.map(|coarse| Step(Box::new(coarse))))
@@ -138,7 +138,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Method<T, B
         self.coarsening.name()
     }
 
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
-        self.smoothing.smoother(grid, on)
+    fn smoother(&self, grid: &Grid<'_, T>, backend: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+        self.smoothing.smoother(grid, backend)
     }
 }

@@ -9,7 +9,7 @@
 //! | `patch` | new couplings with unchanged transfers |
 //! | `given` | the positions and the near-kernel of the last build |
 //! | `ended` | bounds that end the coarsening |
-//! | `free` | diagonal terms for free bodies that became one coarse node |
+//! | `rigid_modes` | diagonal terms for unconstrained bodies that became one coarse node |
 //! | `method`, `smoother` | the coarsening and the smoothers behind one interface; A of a level |
 //! | `term` | terms added for smoothers, but not for Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
@@ -19,12 +19,12 @@
 mod coarsest;
 mod cycle;
 mod ended;
-mod free;
 mod given;
 mod method;
 mod numeric;
 mod parts;
 mod patch;
+mod rigid_modes;
 mod smoother;
 mod table;
 mod term;
@@ -38,27 +38,27 @@ use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
-use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
+use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherParameters};
 use coarsest::{CoarsestSolve, Limit};
 pub use ended::CoarseningEnd;
-use free::Free;
 use given::Given;
 use method::{Method, State, Step};
 pub use numeric::NumericPlan;
+use rigid_modes::RigidModes;
 use smoother::LevelSmoother;
 pub use table::{LevelSize, SetupStep};
-use term::Seen;
+use term::WithTerm;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
-/// level. The parameters are the numbers and the backend.
+/// level. Its type parameters are the scalars and the backend.
 ///
 /// `Display` prints a table of the levels (unknowns, nonzeros, unknowns without a basis function, bytes) and a table of the steps
 /// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
 pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
-    /// The recipe without its coarsening and its smoothing, which are `method`.
-    recipe: Multigrid<(), ()>,
+    /// The parameters other than the coarsening and the smoothing, which are in `method`.
+    parameters: Multigrid<(), ()>,
     method: Box<dyn Method<T, B>>,
-    on: B,
+    backend: B,
     pattern: Arc<Pattern>,
     /// The pattern without contact.
     elastic: Arc<Pattern>,
@@ -67,7 +67,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     levels: Vec<Level<T, B>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
-    seen: Seen<T>,
+    with_term: WithTerm<T>,
     seconds: Seconds,
     ended: Option<CoarseningEnd>,
     given: Given,
@@ -84,7 +84,7 @@ struct Level<T: Real, B: Backend> {
     coarse_whole: Option<B::Vector>,
     krylov: Option<[B::Vector; 3]>,
     /// A with the term of this level, if it has one.
-    seen: Seen<T>,
+    with_term: WithTerm<T>,
     host: Host<T>,
 }
 
@@ -97,7 +97,7 @@ struct Host<T: Real> {
     /// Whether the method made this matrix.
     own: bool,
     next: Option<update::PreparedLevel<T>>,
-    free: Free<T>,
+    rigid_modes: RigidModes<T>,
     unknowns: usize,
     nnz: usize,
     decoupled: usize,
@@ -105,32 +105,32 @@ struct Host<T: Real> {
 
 coarsen_backend::inherent_build!(Multigrid<C, S>);
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Setup<T, B> for Multigrid<C, S> {
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherParameters<B, T>> Setup<T, B> for Multigrid<C, S> {
     type Built = Hierarchy<T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         let Self { cycle, levels, coarse_size, keep, coarsest, .. } = *self;
         let (coarsening, smoothing) = ((), ());
-        let recipe = Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest };
-        Hierarchy::build(recipe, Box::new(self.clone()), system, on)
+        let parameters = Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest };
+        Hierarchy::build(parameters, Box::new(self.clone()), system, backend)
     }
 }
 
-/// Makes the diagonal block G of a coarse node regular, if the node is a free body. `sizes` has pᵀ diag(A) p of each
+/// Makes the diagonal block G of a coarse node regular, if the node is an unconstrained body. `sizes` has pᵀ diag(A) p of each
 /// of its columns p of P.
 ///
 /// *Use* for levels that are built elsewhere, such as over ranks; [`Hierarchy`](crate::Hierarchy) does this itself.
 /// *Panics* unless `g` has k² entries for k sizes.
 ///
 /// ```
-/// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of a free body
+/// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of an unconstrained body
 /// coarsen_multigrid::regularise_rigid_modes(&mut g, &[1.0, 1.0]);
 /// assert!(g[0] * g[3] - g[1] * g[2] > 0.5);
 /// ```
 pub fn regularise_rigid_modes<T: Real>(g: &mut [T], sizes: &[T]) {
     assert_eq!(g.len(), sizes.len().pow(2), "regularise_rigid_modes: a block of another size");
-    if !free::regular(g, sizes) {
-        free::Room::new(sizes.len()).regularise(g, sizes);
+    if !rigid_modes::regular(g, sizes) {
+        rigid_modes::Workspace::new(sizes.len()).regularise(g, sizes);
     }
 }
 
@@ -146,25 +146,25 @@ struct Seconds {
 impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     fn build(
-        recipe: Multigrid<(), ()>,
+        parameters: Multigrid<(), ()>,
         method: Box<dyn Method<T, B>>,
         system: System<'_, T>,
-        on: &B,
+        backend: &B,
     ) -> Result<Self, SetupError> {
         system.check()?;
-        let mut built = Self::build_whole(recipe, method, (system, &*system.whole()?), on)?;
+        let mut built = Self::build_whole(parameters, method, (system, &*system.whole()?), backend)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
 
     /// As [`build`](Self::build); `finest` is the whole system matrix.
     fn build_whole(
-        recipe: Multigrid<(), ()>,
+        parameters: Multigrid<(), ()>,
         method: Box<dyn Method<T, B>>,
         (system, finest): (System<'_, T>, &Bsr<T>),
-        on: &B,
+        backend: &B,
     ) -> Result<Self, SetupError> {
-        recipe.validate()?;
+        parameters.validate()?;
         let mut levels: Vec<Level<T, B>> = Vec::new();
         let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
@@ -176,7 +176,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 None => Grid::finest(&system, finest),
                 Some(host) => Grid { cancel: system.cancel, ..host.grid(depth) },
             };
-            if depth + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
+            if depth + 1 >= parameters.levels || grid.a.shape().0 <= parameters.coarse_size {
                 break;
             }
             let grid = (grid, last.map(|host| &host.coarse));
@@ -185,7 +185,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 ended = coarse.as_ref().and_then(|coarse| CoarseningEnd::slow(coarse.prolongation.shape()));
                 Ok(coarse.filter(|_| ended.is_none()))
             };
-            let level = Level::build((&recipe, &*method), grid, on, &mut seconds, coarsen);
+            let level = Level::build((&parameters, &*method), grid, backend, &mut seconds, coarsen);
             let Some(level) = level.map_err(|cause| cause.on_level(depth))? else { break };
             all += level.host.matrix.nnz();
             ended = CoarseningEnd::dense(all, finest.nnz());
@@ -198,22 +198,24 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         if levels.is_empty() {
             finest.check_finite()?; // otherwise the smoother checks it
         }
-        let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver((&recipe, &*method), &levels, (&system, finest), on))
-                .map_err(|cause| cause.on_level(levels.len()))?;
-        let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
+        let (bottom, with_term) = timed(&mut seconds.bottom, || {
+            solver((&parameters, &*method), &levels, (&system, finest), backend)
+        })
+        .map_err(|cause| cause.on_level(levels.len()))?;
+        let (pattern, block, with_term) =
+            (finest.pattern().clone(), finest.block().0, WithTerm::new(with_term));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
-            recipe,
+            parameters,
             method,
-            on: on.clone(),
+            backend: backend.clone(),
             pattern,
             elastic,
             block,
             merged: Merged::default(),
             levels,
             bottom,
-            seen,
+            with_term,
             seconds,
             ended,
             given: Given::default(),
@@ -225,22 +227,22 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend>(
-    (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+    (parameters, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
     levels: &[Level<T, B>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
-    on: &B,
+    backend: &B,
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
-    let mut seen = None;
-    term::see(method, &grid, last.map(|host| &host.coarse), &mut seen)?;
-    let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
-    let limit = match grid.a.shape().0 <= recipe.coarse_size {
+    let mut with_term = None;
+    term::add(method, &grid, last.map(|host| &host.coarse), &mut with_term)?;
+    let grid = Grid { a: with_term.as_ref().unwrap_or(grid.a), ..grid };
+    let limit = match grid.a.shape().0 <= parameters.coarse_size {
         true => Limit::None,
-        false if levels.len() + 1 < recipe.levels => Limit::Stalled,
-        false => Limit::Levels(recipe.levels),
+        false if levels.len() + 1 < parameters.levels => Limit::Stalled,
+        false => Limit::Levels(parameters.levels),
     };
-    Ok((coarsest::build(recipe.coarsest, &grid, limit, on)?, seen))
+    Ok((coarsest::build(parameters.coarsest, &grid, limit, backend)?, with_term))
 }
 
 impl<T: Real> Host<T> {
@@ -249,28 +251,28 @@ impl<T: Real> Host<T> {
         a: &Bsr<T>,
         largest: Option<T>,
         mut coarse: Step<T>,
-        by: &dyn Method<T, B>,
+        method: &dyn Method<T, B>,
     ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let own = coarse.matrix.take();
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
-            None => by.product(a, &mut coarse, &mut galerkin, None)?,
+            None => method.product(a, &mut coarse, &mut galerkin, None)?,
         };
         give_diagonal(&mut matrix, &coarse.without_basis);
-        let mut free = Free::new(a, &matrix);
+        let mut rigid_modes = RigidModes::new(a, &matrix);
         if !is_own && !coarse.has_term {
             let (p, transpose) = (&coarse.prolongation, galerkin.transpose());
             // Nodes with an unknown without a basis function are never certain to be regular.
             let largest = largest.filter(|_| p.block().1 > 1 && coarse.without_basis.is_empty());
-            if !largest.is_some_and(|largest| free.is_regular(&matrix, largest, p, transpose)) {
-                free.regularise(&mut matrix, a, p, transpose);
+            if !largest.is_some_and(|largest| rigid_modes.is_regular(&matrix, largest, p, transpose)) {
+                rigid_modes.regularise(&mut matrix, a, p, transpose);
             }
         }
         let decoupled = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, free, unknowns, nnz, decoupled })
+        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, rigid_modes, unknowns, nnz, decoupled })
     }
 
     /// Returns the next coarser grid.
@@ -316,16 +318,16 @@ impl<T: Real, B: Backend> Level<T, B> {
     /// Returns the level of a grid, with the step that `coarsen` returns; `None` if it returns none. `above` is the step to
     /// the grid.
     fn build(
-        (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+        (parameters, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
         (grid, above): (Grid<'_, T>, Option<&Step<T>>),
-        on: &B,
+        backend: &B,
         seconds: &mut Seconds,
         coarsen: impl FnOnce(&Grid<'_, T>, Option<&State>, &mut Seconds) -> Result<Option<Step<T>>, SetupError>,
     ) -> Result<Option<Self>, SetupError> {
-        let (a, mut seen) = (grid.a, None);
+        let (a, mut with_term) = (grid.a, None);
         let smoother = timed(&mut seconds.smoothers, || {
-            term::see(method, &grid, above, &mut seen)?;
-            LevelSmoother::new(method, &Grid { a: seen.as_ref().unwrap_or(a), ..grid }, on)
+            term::add(method, &grid, above, &mut with_term)?;
+            LevelSmoother::new(method, &Grid { a: with_term.as_ref().unwrap_or(a), ..grid }, backend)
         })?;
         SetupError::unless_cancelled(grid.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = smoother.facts();
@@ -339,23 +341,23 @@ impl<T: Real, B: Backend> Level<T, B> {
         timed(&mut seconds.products, || {
             let host = Host::new(a, largest, coarse, method)?;
             let (n, coarse) = host.coarse.prolongation.shape();
-            let zeros = |n: usize| on.vector(&vec![zero(); n]);
+            let zeros = |n: usize| backend.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;
-            let coarse_whole = recipe.compares_finest_rhs().then(|| coarse_b.like()).transpose()?;
-            let krylov = match recipe.cycle {
+            let coarse_whole = parameters.compares_finest_rhs().then(|| coarse_b.like()).transpose()?;
+            let krylov = match parameters.cycle {
                 Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
                 _ => None,
             };
             check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
             Ok(Some(Self {
-                transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
+                transfer: backend.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
                 residual: zeros(n)?,
                 coarse_x: coarse_b.like()?,
                 coarse_b,
                 coarse_whole,
                 krylov,
                 smoother,
-                seen: Seen::new(seen),
+                with_term: WithTerm::new(with_term),
                 host,
             }))
         })
@@ -364,11 +366,11 @@ impl<T: Real, B: Backend> Level<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        cycle::cycle(&mut self.levels, &mut *self.bottom, self.recipe.cycle, r, z, true);
+        cycle::cycle(&mut self.levels, &mut *self.bottom, self.parameters.cycle, r, z, true);
     }
 
     fn kind(&self) -> PreconditionerKind {
-        match self.recipe.cycle {
+        match self.parameters.cycle {
             Cycle::K if self.levels.len() > 1 => PreconditionerKind::Variable,
             _ if self.bottom.kind() == PreconditionerKind::Variable => PreconditionerKind::Variable,
             // The kind of the finest level is used. PᵀAP is symmetric if A is, but the factor of the

@@ -41,21 +41,21 @@ impl<T: Real, B: NumericBackend> Hierarchy<T, B> {
             Some(matrix) => matrix.clone(),
             None => Bsr::zeros(self.pattern.clone(), (self.block, self.block))?,
         };
-        let coarsest = last.map(|matrix| self.on.matrix(matrix)).transpose()?;
+        let coarsest = last.map(|matrix| self.backend.matrix(matrix)).transpose()?;
         let mut products = Vec::with_capacity(self.levels.len());
         let mut offsets = Vec::with_capacity(self.levels.len());
         for (l, level) in self.levels.iter().enumerate() {
             let next = self.levels.get(l + 1).map(|next| whole(&next.smoother)).transpose()?;
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
             let matrices = [whole(&level.smoother)?, stored(&*level.transfer)?, coarse];
-            products.push(self.on.galerkin(matrices, &level.host.coarse.without_basis)?);
+            products.push(self.backend.galerkin(matrices, &level.host.coarse.without_basis)?);
             let fine =
-                l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.now.as_ref()));
-            let seen = self.levels.get(l + 1).map_or(&self.seen, |next| &next.seen);
+                l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.with_term.now.as_ref()));
+            let with_term = self.levels.get(l + 1).map_or(&self.with_term, |next| &next.with_term);
             let host = &level.host;
-            let coarse = (&host.matrix, seen.now.as_ref());
+            let coarse = (&host.matrix, with_term.now.as_ref());
             let offset = term::offset(fine, &host.coarse.prolongation, coarse)?;
-            offsets.push(offset.map(|offset| self.on.matrix(&offset)).transpose()?);
+            offsets.push(offset.map(|offset| self.backend.matrix(&offset)).transpose()?);
         }
         Ok(NumericPlan { products, offsets, coarsest, host })
     }
@@ -81,7 +81,7 @@ impl<T: Real, B: NumericBackend> Hierarchy<T, B> {
         a: &B::Matrix,
         plan: &mut NumericPlan<T, B>,
     ) -> Result<(), SetupError> {
-        let Self { on, levels, bottom, .. } = self;
+        let Self { backend, levels, bottom, .. } = self;
         if plan.products.len() != levels.len() {
             return Err(Error::Pattern { what: "the numeric plan of another hierarchy" }.into());
         }
@@ -90,22 +90,22 @@ impl<T: Real, B: NumericBackend> Hierarchy<T, B> {
             let above = finer.last().map(|fine| Ok((whole(&fine.smoother)?, stored(&*fine.transfer)?)));
             let above = above.transpose().map_err(|cause: SetupError| cause.on_level(l))?;
             let fill = &mut |to: &mut B::Matrix| match above.zip(plan.products[..l].last()) {
-                None => on.copy_values(a, to),
+                None => backend.copy_values(a, to),
                 Some(((a, p), product)) => {
-                    on.product(product, a, p, to)?;
-                    plan.offsets[l - 1].iter().try_for_each(|offset| on.add(product, offset, to))
+                    backend.product(product, a, p, to)?;
+                    plan.offsets[l - 1].iter().try_for_each(|offset| backend.add(product, offset, to))
                 }
             };
             here[0].smoother.update_on_device(fill).map_err(|cause| cause.on_level(l))?;
         }
         match (levels.last(), plan.products.last(), &mut plan.coarsest) {
             (Some(fine), Some(product), Some(coarsest)) => {
-                on.product(product, whole(&fine.smoother)?, stored(&*fine.transfer)?, coarsest)?;
+                backend.product(product, whole(&fine.smoother)?, stored(&*fine.transfer)?, coarsest)?;
                 let offset = plan.offsets.last().and_then(Option::as_ref);
-                offset.map_or(Ok(()), |offset| on.add(product, offset, coarsest))?;
-                on.read_values(coarsest, &mut plan.host)?;
+                offset.map_or(Ok(()), |offset| backend.add(product, offset, coarsest))?;
+                backend.read_values(coarsest, &mut plan.host)?;
             }
-            _ => on.read_values(a, &mut plan.host)?,
+            _ => backend.read_values(a, &mut plan.host)?,
         }
         let near_kernel = levels.last().and_then(|level| level.host.coarse.near_kernel.as_ref());
         let grid = Grid { near_kernel, depth: levels.len(), ..Grid::new(&plan.host) };

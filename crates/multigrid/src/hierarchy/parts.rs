@@ -34,8 +34,8 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Returns A + T of a level, the matrix of its smoother or of the coarsest solve; `None` if the level has no
     /// [term](crate::Coarse::has_term) T. Level 0 is the finest.
     pub fn matrix_with_term(&self, level: usize) -> Option<&Bsr<T>> {
-        let seen = self.levels.get(level).map(|level| &level.seen);
-        seen.or((level == self.levels.len()).then_some(&self.seen))?.now.as_ref()
+        let with_term = self.levels.get(level).map(|level| &level.with_term);
+        with_term.or((level == self.levels.len()).then_some(&self.with_term))?.now.as_ref()
     }
 
     /// Returns P from level `level` + 1 to level `level`, 0 for the finest; `None` for the coarsest level.

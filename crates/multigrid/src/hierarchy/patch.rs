@@ -12,7 +12,7 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
 use super::method::State;
-use super::term::Seen;
+use super::term::WithTerm;
 use super::{Hierarchy, Level, Seconds, solver, timed};
 use crate::Grid;
 
@@ -24,7 +24,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 
     /// Rebuilds all levels for another pattern on the same nodes, with the existing prolongations.
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
-        let Self { recipe, method, on, .. } = self;
+        let Self { parameters, method, backend, .. } = self;
         let method = &**method;
         let system = self.given.complete(system);
         let mut seconds = Seconds::default();
@@ -45,15 +45,15 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 }
                 Ok(Some(coarse))
             };
-            let level = Level::build((&*recipe, method), grid, on, &mut seconds, coarsen);
+            let level = Level::build((&*parameters, method), grid, backend, &mut seconds, coarsen);
             levels.extend(level.map_err(|cause| cause.on_level(depth))?);
         }
         SetupError::unless_cancelled(system.cancel)?;
-        let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver((recipe, method), &levels, (&system, finest), on))
+        let (bottom, with_term) =
+            timed(&mut seconds.bottom, || solver((parameters, method), &levels, (&system, finest), backend))
                 .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
-        (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
+        (self.levels, self.bottom, self.with_term) = (levels, bottom, WithTerm::new(with_term));
         self.elastic = system.matrix.pattern().clone();
         (self.pattern, self.seconds) = (pattern, seconds);
         Ok(())

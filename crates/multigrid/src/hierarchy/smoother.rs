@@ -17,13 +17,17 @@ pub(super) struct LevelSmoother<T: Real, B: Backend> {
 }
 
 impl<T: Real, B: Backend> LevelSmoother<T, B> {
-    pub(super) fn new(method: &dyn Method<T, B>, grid: &Grid<'_, T>, on: &B) -> Result<Self, SetupError> {
-        let smoother = method.smoother(grid, on)?;
+    pub(super) fn new(
+        method: &dyn Method<T, B>,
+        grid: &Grid<'_, T>,
+        backend: &B,
+    ) -> Result<Self, SetupError> {
+        let smoother = method.smoother(grid, backend)?;
         let a = match smoother.operator() {
             Some(_) => None,
             None => {
                 grid.a.check_finite()?;
-                Some(on.matrix(grid.a)?)
+                Some(backend.matrix(grid.a)?)
             }
         };
         Ok(Self { smoother, a, next: None })
@@ -85,7 +89,7 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
         &mut self,
         method: &dyn Method<T, B>,
         grid: &Grid<'_, T>,
-        on: &B,
+        backend: &B,
     ) -> Result<(), SetupError> {
         self.next = None;
         let is_built_again = self.smoother.prepare(grid.a)? == Reused::Nothing;
@@ -93,13 +97,13 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
             check_storable::<T, B::Stored>("the matrix", grid.a)?;
         }
         if is_built_again {
-            self.next = Some(method.smoother(grid, on)?);
+            self.next = Some(method.smoother(grid, backend)?);
         }
         Ok(())
     }
 
     /// As [`Smoother::commit`].
-    pub(super) fn commit(&mut self, a: &Bsr<T>, on: &B) -> Result<(), SetupError> {
+    pub(super) fn commit(&mut self, a: &Bsr<T>, backend: &B) -> Result<(), SetupError> {
         match self.next.take() {
             Some(next) => self.smoother = next,
             None => self.smoother.commit(a)?,
@@ -107,7 +111,7 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
         match (self.smoother.operator(), &mut self.a) {
             (Some(_), own) => *own = None,
             (None, Some(own)) => own.set_values(a)?,
-            (None, none) => *none = Some(on.matrix(a)?),
+            (None, none) => *none = Some(backend.matrix(a)?),
         }
         Ok(())
     }

@@ -33,9 +33,11 @@ impl Bytes {
                 + points,
             products: host.matrix.bytes()
                 + host.galerkin.bytes()
-                + host.spare_bytes()
+                + host.workspace_bytes()
                 + level.transfer.bytes(),
-            smoothers: level.smoother.bytes(host.nnz) + level.seen.bytes() + vectors * size_of::<B::Real>(),
+            smoothers: level.smoother.bytes(host.nnz)
+                + level.with_term.bytes()
+                + vectors * size_of::<B::Real>(),
         }
     }
 
@@ -49,7 +51,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>()
             + self.bottom.bytes()
-            + self.seen.bytes()
+            + self.with_term.bytes()
             + self.given.bytes()
             + self.merged.bytes()
     }
@@ -137,7 +139,7 @@ impl<T: Real, B: Backend> fmt::Display for Hierarchy<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = Table {
             name: self.method.name(),
-            cycle: self.recipe.cycle,
+            cycle: self.parameters.cycle,
             complexity: self.operator_complexity(),
             earlier: self.given.earlier,
             levels: self.level_sizes(),

@@ -10,14 +10,14 @@ use super::method::{Method, Step};
 use crate::Grid;
 
 /// A + T of a level: the matrix in use, and the matrix that an update prepares.
-pub(super) struct Seen<T: Real> {
+pub(super) struct WithTerm<T: Real> {
     /// `None` if the level has no term.
     pub(super) now: Option<Bsr<T>>,
-    /// Spare memory, which the first update allocates.
+    /// Workspace, which the first update allocates.
     pub(super) next: Option<Bsr<T>>,
 }
 
-impl<T: Real> Seen<T> {
+impl<T: Real> WithTerm<T> {
     pub(super) fn new(now: Option<Bsr<T>>) -> Self {
         Self { now, next: None }
     }
@@ -32,25 +32,25 @@ impl<T: Real> Seen<T> {
     }
 }
 
-/// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the level has no term.
+/// Writes A + T into `with_term`, whose memory is reused if the pattern is the same; `None` if the level has no term.
 /// `above` is the step to this level.
-pub(super) fn see<T: Real, B: Backend>(
+pub(super) fn add<T: Real, B: Backend>(
     method: &dyn Method<T, B>,
     grid: &Grid<'_, T>,
     above: Option<&Step<T>>,
-    seen: &mut Option<Bsr<T>>,
+    with_term: &mut Option<Bsr<T>>,
 ) -> Result<(), SetupError> {
     let Some(above) = above.filter(|above| above.has_term) else {
-        *seen = None;
+        *with_term = None;
         return Ok(());
     };
-    let room = seen
-        .take()
-        .filter(|room| Pattern::same(room.pattern(), grid.a.pattern()) && room.block() == grid.a.block());
-    let sum = seen.insert(match room {
-        Some(mut room) => {
-            room.values_mut().copy_from_slice(grid.a.values());
-            room
+    let reused = with_term.take().filter(|reused| {
+        Pattern::same(reused.pattern(), grid.a.pattern()) && reused.block() == grid.a.block()
+    });
+    let sum = with_term.insert(match reused {
+        Some(mut reused) => {
+            reused.values_mut().copy_from_slice(grid.a.values());
+            reused
         }
         None => grid.a.clone(),
     });
@@ -72,9 +72,9 @@ pub(super) fn offset<T: Real>(
     p: &Prolongation<T>,
     coarse: Termed<'_, T>,
 ) -> Result<Option<Bsr<T>>, SetupError> {
-    let difference = |(a, seen): Termed<'_, T>| {
-        seen.map(|seen| {
-            let mut term = seen.clone();
+    let difference = |(a, with_term): Termed<'_, T>| {
+        with_term.map(|with_term| {
+            let mut term = with_term.clone();
             term.values_mut().iter_mut().zip(a.values()).for_each(|(t, a)| *t -= *a);
             term
         })

@@ -1,16 +1,16 @@
 //! New values on an unchanged structure, in two phases.
 //!
 //! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers are
-//!    computed in spare memory. The diagonal of every level must be positive, and all values must be
+//!    computed in a workspace. The diagonal of every level must be positive, and all values must be
 //!    representable in the storage precision of the backend. The coarsest matrix is factored last. An error in
 //!    this phase leaves the old hierarchy bitwise unchanged.
-//! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. In this phase only a
+//! 2. *Commit*: new and old data are swapped, and smoothers and transfers are updated. In this phase only a
 //!    device can fail.
 //!
 //! A rebuild, and new prolongations, use the positions and the near-kernel of the last build if the system of the update
 //! has none and the nodes are as many.
 //!
-//! The first update allocates the spare memory, which is kept. With `Keep::Transfers`, later updates allocate
+//! The first update allocates the workspace, which is kept. With `Keep::Transfers`, later updates allocate
 //! in two cases only: the symmetry of a matrix changes, or row sums of a scalar matrix start or cease to
 //! bound its spectrum.
 
@@ -23,7 +23,7 @@ use super::method::{Method, State, Step};
 use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Grid, Keep};
 
-/// The spare memory of a level.
+/// The workspace of a level.
 pub(super) struct PreparedLevel<T: Real> {
     coarse: Option<Step<T>>,
     /// `None` before the first update, and after an error.
@@ -50,7 +50,7 @@ impl<T: Real, B: Backend> Update<T> for Hierarchy<T, B> {
             return Err(Error::Shape { what, expected: nodes, found }.into());
         }
         self.with_whole(&system, |hierarchy, finest| {
-            if hierarchy.recipe.keep == Keep::Nothing
+            if hierarchy.parameters.keep == Keep::Nothing
                 || !hierarchy.has_nodes_of(finest)
                 || Pattern::same(finest.pattern(), &hierarchy.pattern)
             {
@@ -78,7 +78,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
     fn kept_state(&self, system: &System<'_, T>) -> Option<&State> {
-        let keep = self.recipe.keep != Keep::Nothing;
+        let keep = self.parameters.keep != Keep::Nothing;
         let first =
             self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
         first.map(|level| &level.host.coarse.state)
@@ -87,7 +87,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn update_levels(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
-        if self.recipe.keep == Keep::Nothing || !same {
+        if self.parameters.keep == Keep::Nothing || !same {
             finest.check_finite()?;
             let method = match Pattern::same(system.matrix.pattern(), &self.elastic) {
                 true => self.method.copy(),
@@ -99,7 +99,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             };
             let complete = self.given.complete(system);
             let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
-            let mut built = Self::build_whole(self.recipe, once, (complete, finest), &self.on)?;
+            let mut built = Self::build_whole(self.parameters, once, (complete, finest), &self.backend)?;
             built.given = mem::take(&mut self.given);
             built.given.set(&system, parts);
             *self = built;
@@ -115,23 +115,23 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(system.cancel)?;
             let here = |cause: SetupError| cause.on_level(l);
-            let method = (&*self.method, self.recipe.keep, &self.on);
+            let method = (&*self.method, self.parameters.keep, &self.backend);
             let (next, coarse) = level.prepare(method, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (Grid { cancel: system.cancel, ..next }, Some(coarse));
         }
         SetupError::unless_cancelled(system.cancel)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
-            term::see(&*self.method, &grid, above, &mut self.seen.next)?;
-            self.bottom.update(&Grid { a: self.seen.next.as_ref().unwrap_or(grid.a), ..grid })
+            term::add(&*self.method, &grid, above, &mut self.with_term.next)?;
+            self.bottom.update(&Grid { a: self.with_term.next.as_ref().unwrap_or(grid.a), ..grid })
         })
         .map_err(|cause| cause.on_level(last))?;
 
-        self.seen.commit();
+        self.with_term.commit();
         let mut a: &Bsr<T> = finest;
         for level in &mut self.levels {
-            level.seen.commit();
-            let seen = level.seen.now.as_ref().unwrap_or(a);
-            timed(&mut seconds.smoothers, || level.smoother.commit(seen, &self.on))?;
+            level.with_term.commit();
+            let with_term = level.with_term.now.as_ref().unwrap_or(a);
+            timed(&mut seconds.smoothers, || level.smoother.commit(with_term, &self.backend))?;
             level.commit()?;
             a = &level.host.matrix;
         }
@@ -141,24 +141,24 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 }
 
 impl<T: Real, B: Backend> Level<T, B> {
-    /// Computes the new level in spare memory. Returns the next coarser grid and the step to it.
+    /// Computes the new level in the workspace. Returns the next coarser grid and the step to it.
     fn prepare<'a>(
         &'a mut self,
-        (method, keep, on): (&dyn Method<T, B>, Keep, &B),
+        (method, keep, backend): (&dyn Method<T, B>, Keep, &B),
         (fine, above): (&Grid<'_, T>, Option<&Step<T>>),
         seconds: &mut Seconds,
     ) -> Result<(Grid<'a, T>, &'a Step<T>), SetupError> {
         timed(&mut seconds.smoothers, || {
-            term::see(method, fine, above, &mut self.seen.next)?;
-            let grid = Grid { a: self.seen.next.as_ref().unwrap_or(fine.a), ..*fine };
-            self.smoother.prepare(method, &grid, on)
+            term::add(method, fine, above, &mut self.with_term.next)?;
+            let grid = Grid { a: self.with_term.next.as_ref().unwrap_or(fine.a), ..*fine };
+            self.smoother.prepare(method, &grid, backend)
         })?;
         SetupError::unless_cancelled(fine.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, largest, ..*fine };
-        let seen = self.seen.next.as_ref().unwrap_or(fine.a);
+        let with_term = self.with_term.next.as_ref().unwrap_or(fine.a);
         let above = above.map(|above| &above.state);
-        let (a, coarse) = self.host.prepare(method, keep, (fine, above, seen), seconds)?;
+        let (a, coarse) = self.host.prepare(method, keep, (fine, above, with_term), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(&**coarse, a, fine.depth + 1), coarse))
     }
@@ -177,8 +177,8 @@ impl<T: Real, B: Backend> Level<T, B> {
 }
 
 impl<T: Real> Host<T> {
-    /// Returns the size of the spare memory in bytes.
-    pub(super) fn spare_bytes(&self) -> usize {
+    /// Returns the size of the workspace in bytes.
+    pub(super) fn workspace_bytes(&self) -> usize {
         let inverses = |next: &PreparedLevel<T>| next.inverses.as_ref().map_or(0, |d| d.values().len());
         let matrix = |next: &PreparedLevel<T>| next.matrix.as_ref().map_or(0, |a| a.values().len());
         let values = |next: &PreparedLevel<T>| matrix(next) + inverses(next);
@@ -190,7 +190,7 @@ impl<T: Real> Host<T> {
         &mut self,
         method: &dyn Method<T, B>,
         keep: Keep,
-        (fine, above, seen): (&Grid<'_, T>, Option<&State>, &Bsr<T>),
+        (fine, above, with_term): (&Grid<'_, T>, Option<&State>, &Bsr<T>),
         seconds: &mut Seconds,
     ) -> Result<(&Bsr<T>, &Step<T>), SetupError> {
         let next = match &mut self.next {
@@ -198,15 +198,15 @@ impl<T: Real> Host<T> {
             none => none.insert(PreparedLevel { coarse: None, matrix: None, inverses: None }),
         };
         timed(&mut seconds.smoothers, || match (fine.inverses, &mut next.inverses) {
-            (Some(known), _) => known.check_positive(seen, "multigrid"),
+            (Some(known), _) => known.check_positive(with_term, "multigrid"),
             (None, none) => {
                 let (nodes, b) = (fine.a.pattern().rows(), fine.a.block().0);
-                let room = match none {
-                    Some(room) => room,
+                let inverses = match none {
+                    Some(inverses) => inverses,
                     none => none.insert(DenseBlocks::new(b, vec![T::zero(); nodes * b * b])?),
                 };
-                room.invert_diagonal(seen, "multigrid")?;
-                room.check_positive(seen, "multigrid")
+                inverses.invert_diagonal(with_term, "multigrid")?;
+                inverses.check_positive(with_term, "multigrid")
             }
         })?;
         let mut own = None;
@@ -233,8 +233,9 @@ impl<T: Real> Host<T> {
                 let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());
                 // A level with a term has larger values than A, so its bound holds too.
                 let largest = fine.largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
-                if !largest.is_some_and(|largest| self.free.is_regular(&matrix, largest, p, transpose)) {
-                    self.free.regularise(&mut matrix, fine.a, p, transpose);
+                if !largest.is_some_and(|largest| self.rigid_modes.is_regular(&matrix, largest, p, transpose))
+                {
+                    self.rigid_modes.regularise(&mut matrix, fine.a, p, transpose);
                 }
             }
             Ok::<_, SetupError>(matrix)

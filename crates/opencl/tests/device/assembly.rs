@@ -12,21 +12,21 @@ use coarsen_sparse::{Contacts, Stencil, Sum};
 
 /// Contact sets of the device have the pattern of the host, and its values to round-off; a second assembly
 /// gives the same bits.
-fn contacts_are_the_hosts<V: Real, S: Real>(on: &OpenCl<V, S>, tolerance: f64) {
+fn contacts_are_the_hosts<V: Real, S: Real>(backend: &OpenCl<V, S>, tolerance: f64) {
     let n = 200;
     for b in [1, 3] {
-        let mut stream = DeviceStream::of_contacts(on, n, 350).unwrap();
-        let mut there = DeviceContacts::new(on, n, b, 4000).unwrap();
+        let mut stream = DeviceStream::of_contacts(backend, n, 350).unwrap();
+        let mut there = DeviceContacts::new(backend, n, b, 4000).unwrap();
         let mut host = Contacts::<V>::new(n, b).unwrap();
         for count in [40, 0, 1, 350, 7] {
             let (contacts, stiffness) = common::touching(n as u32, count, b, count);
             let stiffness: Vec<V> = stiffness.into_iter().map(V::from_f64).collect();
             host.assemble(&contacts, &stiffness).unwrap();
             stream.write_contacts(&contacts).unwrap();
-            let values = on.vector(&stiffness).unwrap();
-            let before = on.counters();
+            let values = backend.vector(&stiffness).unwrap();
+            let before = backend.counters();
             there.assemble(&stream, &values).unwrap();
-            assert_eq!(on.counters().synchronisations, before.synchronisations);
+            assert_eq!(backend.counters().synchronisations, before.synchronisations);
             there.check().unwrap();
             let (places, found) = there.read().unwrap();
             assert_eq!(places, host.places(), "{count} contacts of {b}");
@@ -60,19 +60,19 @@ fn places(corners: &[[u32; 4]]) -> Vec<(u32, u32)> {
 /// An ELL matrix has the pattern, values and products of the host, at all sizes.
 #[test]
 fn ell_matrices_are_the_hosts() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     for (n, b) in [(1, 1), (31, 1), (32, 3), (33, 1), (200, 3)] {
         let corners = quads(n);
         let (at, plan) = (places(&corners), Assembly::of_elements(n as usize, &corners).unwrap());
         let values = noise(at.len() * b * b, 3);
         let mut host = plan.zeros::<f64>(b).unwrap();
         plan.fill(&values, &mut host).unwrap();
-        let mut stream = DeviceStream::of_blocks(&on, n as usize, at.len() + 10).unwrap();
+        let mut stream = DeviceStream::of_blocks(&backend, n as usize, at.len() + 10).unwrap();
         stream.write_blocks(&at).unwrap();
         let [blocks, longest] = stream.found().unwrap();
         assert_eq!(blocks, host.pattern().len());
-        let mut there = DeviceEll::new(&on, n as usize, b, longest).unwrap();
-        let there_values = on.vector(&values).unwrap();
+        let mut there = DeviceEll::new(&backend, n as usize, b, longest).unwrap();
+        let there_values = backend.vector(&values).unwrap();
         there.assemble(&stream, &there_values).unwrap();
         there.check().unwrap();
         let found = there.read().unwrap();
@@ -82,7 +82,7 @@ fn ell_matrices_are_the_hosts() {
         let x = noise(n as usize * b, 4);
         let mut y = vec![0.0; x.len()];
         host.apply(&x, &mut y);
-        let (vx, mut vy) = (on.vector(&x).unwrap(), on.zeros(x.len()).unwrap());
+        let (vx, mut vy) = (backend.vector(&x).unwrap(), backend.zeros(x.len()).unwrap());
         there.apply(&vx, &mut vy);
         assert!(common::read(&vy).iter().zip(&y).all(|(f, e)| (f - e).abs() <= 1e-12), "{n} of {b}");
         there.assemble(&stream, &there_values).unwrap();
@@ -94,12 +94,12 @@ fn ell_matrices_are_the_hosts() {
 /// later assembly that fits succeeds.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
-    let Some(on) = common::backend::<f32>() else { return };
-    let mut stream = DeviceStream::of_contacts(&on, 40, 30).unwrap();
-    let mut contacts = DeviceContacts::new(&on, 40, 1, 20).unwrap();
+    let Some(backend) = common::backend::<f32>() else { return };
+    let mut stream = DeviceStream::of_contacts(&backend, 40, 30).unwrap();
+    let mut contacts = DeviceContacts::new(&backend, 40, 1, 20).unwrap();
     let few = [Stencil::point_point(1, 2), Stencil::point_point(30, 2)];
     stream.write_contacts(&few).unwrap();
-    let ones = |count: usize| on.vector(&vec![1.0; count]).unwrap();
+    let ones = |count: usize| backend.vector(&vec![1.0; count]).unwrap();
     contacts.assemble(&stream, &ones(2)).unwrap();
     let before = contacts.read().unwrap();
     let (many, _) = common::touching(40, 30, 1, 1);
@@ -109,7 +109,7 @@ fn overflow_is_named_and_changes_nothing() {
     let refused = contacts.check().unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "contact blocks", count: blocks, capacity: 20 });
     assert_eq!(contacts.read().unwrap(), before);
-    let mut narrow = DeviceEll::<f32>::new(&on, 40, 1, longest - 1).unwrap();
+    let mut narrow = DeviceEll::<f32>::new(&backend, 40, 1, longest - 1).unwrap();
     narrow.assemble(&stream, &ones(30)).unwrap();
     let refused = narrow.check().unwrap_err();
     assert_eq!(refused, Error::Capacity { what: "blocks of a row", count: longest, capacity: longest - 1 });
@@ -136,63 +136,63 @@ fn overflow_is_named_and_changes_nothing() {
 /// entries on.
 #[test]
 fn sizes_without_room_are_refused() {
-    let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
-    let before = on.counters();
+    let Some(backend) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
+    let before = backend.counters();
     let large = |made: Result<DeviceEll<f64>, Error>| made.err().unwrap();
     for [nodes, longest] in [[usize::MAX, 1], [1 << 20, usize::MAX], [1 << 20, 1 << 20]] {
-        assert!(matches!(large(DeviceEll::new(&on, nodes, 1, longest)), Error::TooLarge { .. }));
+        assert!(matches!(large(DeviceEll::new(&backend, nodes, 1, longest)), Error::TooLarge { .. }));
     }
     for block in [1 << 20, 1 << 40, usize::MAX] {
-        assert!(matches!(large(DeviceEll::new(&on, 1 << 10, block, 8)), Error::Memory { .. }));
+        assert!(matches!(large(DeviceEll::new(&backend, 1 << 10, block, 8)), Error::Memory { .. }));
     }
     let limit = (1 << 31) - 1;
     for [nodes, capacity] in [[limit, 1], [2, limit]] {
-        let refused = DeviceStream::of_blocks(&on, nodes, capacity).err().unwrap();
+        let refused = DeviceStream::of_blocks(&backend, nodes, capacity).err().unwrap();
         assert!(matches!(refused, Error::Memory { .. }), "{refused}");
-        let refused = DeviceStream::of_blocks(&on, nodes + 1, capacity + 1).err().unwrap();
+        let refused = DeviceStream::of_blocks(&backend, nodes + 1, capacity + 1).err().unwrap();
         assert!(matches!(refused, Error::TooLarge { limit: found, .. } if found == limit), "{refused}");
     }
-    assert!(matches!(DeviceStream::of_contacts(&on, 2, 1 << 27), Err(Error::TooLarge { .. })));
-    assert_eq!(on.counters(), before);
+    assert!(matches!(DeviceStream::of_contacts(&backend, 2, 1 << 27), Err(Error::TooLarge { .. })));
+    assert_eq!(backend.counters(), before);
 }
 
 /// A matrix with a fixed pattern is filled with values from the device in every layout, and a hierarchy is
 /// updated from this matrix without the host.
 #[test]
 fn matrices_are_filled_where_they_are() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let p = common::problem("poisson2d:20");
     let (a, n) = (&p.matrix, p.matrix.pattern().rows());
     let at: Vec<(u32, u32)> =
         (0..n).flat_map(|i| a.pattern().row(i).iter().map(move |&j| (i as u32, j))).collect();
-    let mut stream = DeviceStream::of_blocks(&on, n, 2 * at.len()).unwrap();
+    let mut stream = DeviceStream::of_blocks(&backend, n, 2 * at.len()).unwrap();
     // Every entry is the sum of two halves.
     stream.write_blocks(&[&at[..], &at].concat()).unwrap();
     let half: Vec<f64> = a.values().iter().chain(a.values()).map(|v| 0.5 * v).collect();
-    let half = on.vector(&half).unwrap();
+    let half = backend.vector(&half).unwrap();
     let mut zero = a.clone();
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
         zero.values_mut().fill(7.0);
-        let mut there = DeviceMatrix::new(&on, &zero, format).unwrap();
+        let mut there = DeviceMatrix::new(&backend, &zero, format).unwrap();
         there.assemble(&stream, &half).unwrap();
         there.check().unwrap();
         there.read_values(&mut zero).unwrap();
         assert_eq!(&zero, a, "{format:?}");
     }
-    let mut there = on.matrix(a).unwrap();
-    let mut m = tamstorf().build(p.system(), &on).unwrap();
+    let mut there = backend.matrix(a).unwrap();
+    let mut m = tamstorf().build(p.system(), &backend).unwrap();
     let mut plan = m.numeric_plan().unwrap();
     there.assemble(&stream, &half).unwrap();
     m.update_on_device(&there, &mut plan).unwrap();
     // A block outside the pattern of the matrix is left out and reported by `check`; blocks without an entry
     // become zero.
     stream.write_blocks(&[(0, 0), (0, n as u32 - 1)]).unwrap();
-    let values = on.vector(&[3.0, 4.0]).unwrap();
+    let values = backend.vector(&[3.0, 4.0]).unwrap();
     there.assemble(&stream, &values).unwrap();
     // The pattern of another target of the same stream has this block: every target reports its own errors.
     let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
     let corners = from_blocks((n, n), (1, 1), &corners, &[0.0; 3]).unwrap();
-    let mut other = on.matrix(&corners).unwrap();
+    let mut other = backend.matrix(&corners).unwrap();
     other.check().unwrap();
     other.assemble(&stream, &values).unwrap();
     other.check().unwrap();
@@ -201,9 +201,9 @@ fn matrices_are_filled_where_they_are() {
     assert_eq!(zero.get(0, 0), 3.0);
     assert_eq!(zero.values().iter().filter(|v| **v != 0.0).count(), 1);
     // A second assembly compiles and allocates nothing; the error disappears with values from another source.
-    let before = on.counters();
+    let before = backend.counters();
     there.assemble(&stream, &values).unwrap();
-    let after = on.counters();
+    let after = backend.counters();
     assert_eq!((after.allocations, after.compiled), (before.allocations, before.compiled));
     assert!(there.check().is_err());
     there.set_values(a).unwrap();
@@ -213,26 +213,27 @@ fn matrices_are_filled_where_they_are() {
 /// The listing of the book: a time step with matrix, contact and preconditioner on the device.
 #[test]
 fn a_step_stays_on_the_device() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let problem = coarsen_problems::cloth(20, 0.01).unwrap();
     let host = &problem.matrix;
     let run = || -> Result<(), Box<dyn std::error::Error>> {
         // ANCHOR: once
         let nodes = host.pattern().rows();
-        let mut a = on.matrix(host)?;
-        let mut m = tamstorf().build(problem.system(), &on)?;
+        let mut a = backend.matrix(host)?;
+        let mut m = tamstorf().build(problem.system(), &backend)?;
         let mut plan = m.numeric_plan()?; // the products of each coarse block
         let row = |i: usize| host.pattern().row(i).iter().map(move |&j| (i as u32, j));
         let places: Vec<(u32, u32)> = (0..nodes).flat_map(row).collect();
-        let mut elements = DeviceStream::of_blocks(&on, nodes, places.len())?;
+        let mut elements = DeviceStream::of_blocks(&backend, nodes, places.len())?;
         elements.write_blocks(&places)?; // the positions of the blocks of a stream
-        let mut touching = DeviceStream::of_contacts(&on, nodes, 64)?; // 64 contacts
-        let mut contact = DeviceContacts::new(&on, nodes, 3, 16 * 64)?; // blocks
+        // for 64 contacts
+        let mut touching = DeviceStream::of_contacts(&backend, nodes, 64)?;
+        let mut contact = DeviceContacts::new(&backend, nodes, 3, 16 * 64)?; // blocks
         // ANCHOR_END: once
-        let computed = on.vector(host.values())?;
-        let normal = on.vector(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0])?;
-        let b = on.vector(&problem.right_hand_side(1))?;
-        let mut x = on.zeros(3 * nodes)?;
+        let computed = backend.vector(host.values())?;
+        let normal = backend.vector(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0])?;
+        let b = backend.vector(&problem.right_hand_side(1))?;
+        let mut x = backend.zeros(3 * nodes)?;
         // ANCHOR: step
         a.assemble(&elements, &computed)?; // blocks on the device, with no transfer
         touching.write_contacts(&[Stencil::point_point(3, 390)])?;

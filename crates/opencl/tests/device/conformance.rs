@@ -13,38 +13,38 @@ macro_rules! suite {
 
             #[test]
             fn vectors_equal_the_reference() {
-                let Some(on) = $backend else { return };
-                conformance::vectors(&on, $tolerance);
+                let Some(backend) = $backend else { return };
+                conformance::vectors(&backend, $tolerance);
             }
             #[test]
             fn products_equal_the_reference() {
-                let Some(on) = $backend else { return };
-                conformance::products(&on, $tolerance);
+                let Some(backend) = $backend else { return };
+                conformance::products(&backend, $tolerance);
             }
             #[test]
             fn blocks_equal_the_reference() {
-                let Some(on) = $backend else { return };
-                conformance::blocks(&on, $tolerance);
+                let Some(backend) = $backend else { return };
+                conformance::blocks(&backend, $tolerance);
             }
             #[test]
             fn relaxation_equals_the_reference() {
-                let Some(on) = $backend else { return };
-                conformance::relaxation(&on, $tolerance);
+                let Some(backend) = $backend else { return };
+                conformance::relaxation(&backend, $tolerance);
             }
             #[test]
             fn wrong_sizes_are_refused_and_harmless() {
-                let Some(on) = $backend else { return };
-                conformance::wrong_sizes(&on);
+                let Some(backend) = $backend else { return };
+                conformance::wrong_sizes(&backend);
             }
         }
     };
 }
 suite!(double, common::backend::<f64>(), 1e-14);
-suite!(mixed, common::backend::<f64>().map(|on| on.mixed()), 1e-6);
+suite!(mixed, common::backend::<f64>().map(|backend| backend.mixed()), 1e-6);
 suite!(single, common::backend::<f32>(), 1e-6);
 // The kernels of a GPU, and of a GPU without f64.
 suite!(gpu, common::posing::<f64>(common::gpu), 1e-14);
-suite!(gpu_mixed, common::posing::<f64>(common::gpu).map(|on| on.mixed()), 1e-6);
+suite!(gpu_mixed, common::posing::<f64>(common::gpu).map(|backend| backend.mixed()), 1e-6);
 suite!(
     card_in_single,
     common::posing::<f32>(|device| {
@@ -63,7 +63,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, invariant: &str) {
 /// Relaxation by colours of single rows, as on a GPU, agrees with the reference in every layout.
 #[test]
 fn colours_relax_as_the_reference_does() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     for (n, b) in [(33, 1), (100, 3), (40, 6)] {
         let a = conformance::ring(n, b);
         let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
@@ -76,9 +76,9 @@ fn colours_relax_as_the_reference_does() {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
         }
         for format in [Format::Rows, Format::Ell, Format::Sliced] {
-            let matrix = DeviceMatrix::new(&on, &a, format).unwrap();
-            let (rows, d) = (on.rows(&sets).unwrap(), on.blocks(&d).unwrap());
-            let (vb, mut x) = (on.vector(&rhs).unwrap(), on.vector(&start).unwrap());
+            let matrix = DeviceMatrix::new(&backend, &a, format).unwrap();
+            let (rows, d) = (backend.rows(&sets).unwrap(), backend.blocks(&d).unwrap());
+            let (vb, mut x) = (backend.vector(&rhs).unwrap(), backend.vector(&start).unwrap());
             for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
                 matrix.relax(&rows, sweep, &d, 0.9, &vb, &mut x);
             }
@@ -90,17 +90,17 @@ fn colours_relax_as_the_reference_does() {
 /// Blocks of a coarse solve that are too large for one item per block equal the reference.
 #[test]
 fn large_blocks_equal_the_reference() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     for (size, count) in [(32, 3), (33, 2), (500, 1), (40, 0)] {
         let host = DenseBlocks::new(size, conformance::noise(size * size * count, 3)).unwrap();
         let [r, z] = [1, 2].map(|seed| conformance::noise(size * count, seed));
-        let mut d = on.blocks(&DenseBlocks::new(size, vec![0.0; size * size * count]).unwrap()).unwrap();
+        let mut d = backend.blocks(&DenseBlocks::new(size, vec![0.0; size * size * count]).unwrap()).unwrap();
         OpenCl::<f64>::set_blocks(&mut d, &host).unwrap();
         let oracle = Reference::default().blocks(&host).unwrap();
         for (p, q) in [(1.0, 0.0), (-0.5, 2.0)] {
             let mut expected = z.clone();
             Reference::apply_blocks(&oracle, p, &r, q, &mut expected);
-            let (vr, mut vz) = (on.vector(&r).unwrap(), on.vector(&z).unwrap());
+            let (vr, mut vz) = (backend.vector(&r).unwrap(), backend.vector(&z).unwrap());
             OpenCl::<f64>::apply_blocks(&d, p, &vr, q, &mut vz);
             close(&read(&vz), &expected, 1e-12, "large blocks");
         }
@@ -110,15 +110,16 @@ fn large_blocks_equal_the_reference() {
 /// New values are used in every layout.
 #[test]
 fn values_follow_in_every_layout() {
-    let Some(on) = common::backend::<f32>() else { return };
+    let Some(backend) = common::backend::<f32>() else { return };
     let a = conformance::ring(70, 3);
     let mut changed = a.clone();
     changed.values_mut().iter_mut().for_each(|v| *v = 1.0 - *v);
-    let x = on.vector(&conformance::noise(210, 4).iter().map(|&v| v as f32).collect::<Vec<_>>()).unwrap();
+    let x =
+        backend.vector(&conformance::noise(210, 4).iter().map(|&v| v as f32).collect::<Vec<_>>()).unwrap();
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
-        let mut old = DeviceMatrix::new(&on, &a, format).unwrap();
+        let mut old = DeviceMatrix::new(&backend, &a, format).unwrap();
         Matrix::<OpenCl<f32>>::set_values(&mut old, &changed).unwrap();
-        let new = DeviceMatrix::new(&on, &changed, format).unwrap();
+        let new = DeviceMatrix::new(&backend, &changed, format).unwrap();
         let (mut y, mut z) = (x.like().unwrap(), x.like().unwrap());
         Matrix::<OpenCl<f32>>::apply_add(&old, 1.0, &x, 0.0, &mut y);
         Matrix::<OpenCl<f32>>::apply_add(&new, 1.0, &x, 0.0, &mut z);

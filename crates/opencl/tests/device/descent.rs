@@ -164,8 +164,9 @@ fn every_driver_runs_on_the_host() {
 }
 
 fn on_device<T: Real>() {
-    let Some(on) = common::backend::<T>() else { return };
-    let make = |host: &[f64]| on.vector(&host.iter().map(|&v| T::from_f64(v)).collect::<Vec<_>>()).unwrap();
+    let Some(backend) = common::backend::<T>() else { return };
+    let make =
+        |host: &[f64]| backend.vector(&host.iter().map(|&v| T::from_f64(v)).collect::<Vec<_>>()).unwrap();
     let read = |x: &DeviceVector<T>| common::read(x).iter().map(|v| v.as_f64()).collect();
     every_driver(make, read);
 }
@@ -180,7 +181,7 @@ fn every_driver_runs_on_the_device() {
 /// trial with its gradient. The host takes the same steps.
 #[test]
 fn an_iteration_synchronises_twice() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let n = 1000;
     let a: Vec<f64> = (0..n).map(|i| 0.1 + 0.05 * (i % 7) as f64).collect();
     let b: Vec<f64> = (0..n).map(|i| 0.1 * (0.1 * i as f64).sin()).collect();
@@ -194,11 +195,11 @@ fn an_iteration_synchronises_twice() {
         x
     }
     let synchronised = |iterations| {
-        let before = on.counters().synchronisations;
-        let x = descend(&|host: &[f64]| on.vector(host).unwrap(), [&a, &b], iterations);
-        let synchronised = on.counters().synchronisations - before;
+        let before = backend.counters().synchronisations;
+        let x = descend(&|host: &[f64]| backend.vector(host).unwrap(), [&a, &b], iterations);
+        let synchronised = backend.counters().synchronisations - before;
         let (mut there, here) = (vec![0.0; n], descend(&|host: &[f64]| host.to_vec(), [&a, &b], iterations));
-        on.read(&x, &mut there).unwrap();
+        backend.read(&x, &mut there).unwrap();
         assert!(there.iter().zip(&here).all(|(t, h)| (t - h).abs() < 1e-14), "{iterations} iterations");
         synchronised
     };
@@ -208,8 +209,8 @@ fn an_iteration_synchronises_twice() {
 /// A bound that the host computes is asked for only in directions that descend, after the first.
 #[test]
 fn directions_that_ascend_need_no_bound_of_the_host() {
-    let Some(on) = common::backend::<f64>() else { return };
-    let make = |v: f64| on.vector(&[v; 100]).unwrap();
+    let Some(backend) = common::backend::<f64>() else { return };
+    let make = |v: f64| backend.vector(&[v; 100]).unwrap();
     let mut f = BoundedByHost(Quartic { a: make(1.0), b: make(1.0), square: make(0.0) }, 0);
     let stop = Stop { max_iterations: 5, ..Stop::relative(0.0) };
     let mut descent = Descent::new(Backtracking::default(), stop);

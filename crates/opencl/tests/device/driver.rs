@@ -8,9 +8,9 @@ use crate::common;
 /// The default device, treated as a processor and as an accelerator, with separate memory and with that of the host.
 #[test]
 fn the_driver_keeps_its_contract() {
-    let Some(on) = common::backend::<f32>() else { return };
+    let Some(backend) = common::backend::<f32>() else { return };
     for (accelerator, shared) in [(false, false), (false, true), (true, false), (true, true)] {
-        let first = conformance::check(&Device { accelerator, shared, ..on.device().clone() });
+        let first = conformance::check(&Device { accelerator, shared, ..backend.device().clone() });
         assert!(matches!(first, Error::Device { call: "clEnqueueNDRangeKernel", status: ..0 }), "{first}");
     }
 }

@@ -34,21 +34,21 @@ fn close<V: Real>(v: &DeviceVector<V>, expected: &[f64], invariant: &str) {
     }
 }
 
-fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
+fn invariants<V: Real>(backend: &OpenCl<V>, n: usize, b: usize) {
     let a = long(n, b);
-    let there = on.matrix(&a).unwrap();
+    let there = backend.matrix(&a).unwrap();
     assert_eq!(there.format(), Format::Rows);
     let oracle = <Reference as Backend>::matrix(&Reference::default(), &a).unwrap();
     let [x, rhs, old] = [1, 2, 3].map(|seed| conformance::noise(n * b, seed));
-    let upload = |v: &[f64]| on.vector(&v.iter().map(|&v| V::from_f64(v)).collect::<Vec<_>>()).unwrap();
+    let upload = |v: &[f64]| backend.vector(&v.iter().map(|&v| V::from_f64(v)).collect::<Vec<_>>()).unwrap();
     let (vx, vb) = (upload(&x), upload(&rhs));
     let (mut expected, mut y) = (old.clone(), upload(&old));
 
     let dot = LinearOperator::<Vec<f64>>::apply_dot(&oracle, &x, &mut expected);
-    let before = on.counters().launches;
+    let before = backend.counters().launches;
     let found = there.apply_dot(&vx, &mut y);
     // A product and its sums, one after the other. The totals are added later.
-    assert_eq!(on.counters().launches - before, 2);
+    assert_eq!(backend.counters().launches - before, 2);
     close(&y, &expected, "A x");
     assert!((found.value.read().as_f64() - dot.value).abs() <= 1e-4 * dot.magnitude, "x·A x");
     assert!((found.magnitude.read().as_f64() - dot.magnitude).abs() <= 1e-4 * dot.magnitude, "|x·A x|");
@@ -60,7 +60,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     close(&y, &expected, "b - A x");
 
     let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
-    let (oracle_d, device_d) = (Reference::default().blocks(&d).unwrap(), on.blocks(&d).unwrap());
+    let (oracle_d, device_d) = (Reference::default().blocks(&d).unwrap(), backend.blocks(&d).unwrap());
     let (mut s, mut vs) = (rhs.clone(), upload(&rhs));
     oracle.relax_into(&oracle_d, 0.7, 0.2, &rhs, &x, &mut s, &mut expected);
     there.relax_into(&device_d, V::from_f64(0.7), V::from_f64(0.2), &vb, &vx, &mut vs, &mut y);
@@ -69,7 +69,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     // Chunks of one row, as on a GPU, and of several, which the items of one row relax in turn.
     for rows in [1, 5] {
         let sets = RowSets::chunked(a.pattern(), rows);
-        let order = on.rows(&sets).unwrap();
+        let order = backend.rows(&sets).unwrap();
         let (mut expected, mut y) = (x.clone(), upload(&x));
         for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
@@ -85,17 +85,17 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     pairs.dedup();
     let mut host = Contacts::new(n, b).unwrap();
     host.replace(&pairs, &conformance::noise(pairs.len() * b * b, 5)).unwrap();
-    let mut set = DeviceContacts::new(on, n, b, pairs.len()).unwrap();
+    let mut set = DeviceContacts::new(backend, n, b, pairs.len()).unwrap();
     set.replace(&host).unwrap();
     let sum = DeviceSum::new(&there, &set).unwrap();
     let (mut alone, mut both) = (vx.like().unwrap(), vx.like().unwrap());
-    let short = DeviceMatrix::new(on, &a, Format::Sliced).unwrap();
+    let short = DeviceMatrix::new(backend, &a, Format::Sliced).unwrap();
     DeviceSum::new(&short, &set).unwrap().apply(&vx, &mut alone);
     sum.apply(&vx, &mut both);
     let expected: Vec<f64> = read(&alone).iter().map(|v| v.as_f64()).collect();
     close(&both, &expected, "contact beside long rows, against slices");
 
-    let half = DeviceSymmetric::<V>::new(on, &a).unwrap();
+    let half = DeviceSymmetric::<V>::new(backend, &a).unwrap();
     there.apply(&vx, &mut both);
     half.apply(&vx, &mut alone);
     assert_eq!(read(&alone), read(&both), "one triangle");
@@ -116,6 +116,6 @@ fn a_gpu_equals_the_reference() {
 #[test]
 fn small_groups_compute_a_row_by_one_item() {
     let pose = |device: &mut coarsen_opencl::Device| (device.accelerator, device.width) = (true, 8);
-    let Some(on) = common::posing::<f64>(pose) else { return };
-    assert_ne!(on.matrix(&long(130, 3)).unwrap().format(), Format::Rows);
+    let Some(backend) = common::posing::<f64>(pose) else { return };
+    assert_ne!(backend.matrix(&long(130, 3)).unwrap().format(), Format::Rows);
 }

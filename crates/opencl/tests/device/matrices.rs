@@ -28,7 +28,7 @@ fn close<T: Real>(host: &[T], device: &DeviceVector<T>) {
 }
 
 fn products_agree<T: Real>() {
-    let Some(on) = common::backend::<T>() else { return };
+    let Some(backend) = common::backend::<T>() else { return };
     for (rows, columns, block) in [
         (1, 1, (1, 1)),
         (300, 300, (1, 1)),
@@ -39,11 +39,12 @@ fn products_agree<T: Real>() {
     ] {
         let host = scattered::<T>(rows, columns, block);
         for format in [Format::Rows, Format::Ell, Format::Sliced] {
-            let device = DeviceMatrix::new(&on, &host, format).unwrap();
+            let device = DeviceMatrix::new(&backend, &host, format).unwrap();
             let (m, n) = host.shape();
             assert_eq!((device.shape(), device.block()), ((m, n), block));
             let (x, b, mut y) = (wave(n), wave(m), wave(m));
-            let (dx, db, mut dy) = (on.vector(&x).unwrap(), on.vector(&b).unwrap(), on.zeros(m).unwrap());
+            let (dx, db, mut dy) =
+                (backend.vector(&x).unwrap(), backend.vector(&b).unwrap(), backend.zeros(m).unwrap());
             host.apply(&x, &mut y);
             device.apply(&dx, &mut dy);
             close(&y, &dy);
@@ -92,17 +93,18 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
 /// A product with one stored triangle equals a product with both triangles, bit for bit, on a processor and
 /// on a device treated as a GPU, before and after new values.
 fn one_triangle_is_enough<T: Real, S: Real>(backends: [Option<OpenCl<T, S>>; 2]) {
-    for on in backends.into_iter().flatten() {
+    for backend in backends.into_iter().flatten() {
         // Scattered rows, rows of a band, and rows of a mesh, which a GPU stores in slices.
         let scattered = [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)].map(|(n, b)| symmetric::<T>(n, b, n));
         let meshes = ["elasticity3d:8", "poisson2d:40"].map(|name| common::problem(name).matrix.to::<T>());
         let mut formats = Vec::new();
         for host in scattered.into_iter().chain([symmetric(1280, 3, 0)]).chain(meshes) {
             let (n, block) = (host.pattern().rows(), host.block().0);
-            formats.push(on.matrix(&host).unwrap().format());
+            formats.push(backend.matrix(&host).unwrap().format());
             let (mut half, whole) =
-                (DeviceSymmetric::<T, S>::new(&on, &host).unwrap(), on.matrix(&host).unwrap());
-            let (x, b) = (on.vector(&wave(n * block)).unwrap(), on.vector(&wave(n * block)).unwrap());
+                (DeviceSymmetric::<T, S>::new(&backend, &host).unwrap(), backend.matrix(&host).unwrap());
+            let (x, b) =
+                (backend.vector(&wave(n * block)).unwrap(), backend.vector(&wave(n * block)).unwrap());
             let (mut y, mut z) = (x.like().unwrap(), x.like().unwrap());
             let same = |y: &DeviceVector<T>, z: &DeviceVector<T>| {
                 let found = read(y);
@@ -121,7 +123,7 @@ fn one_triangle_is_enough<T: Real, S: Real>(backends: [Option<OpenCl<T, S>>; 2])
             let mut new = host.clone();
             new.values_mut().iter_mut().for_each(|v| *v *= T::from_f64(3.0));
             half.set_values(&new).unwrap();
-            let whole = on.matrix(&new).unwrap();
+            let whole = backend.matrix(&new).unwrap();
             whole.apply(&x, &mut y);
             half.apply(&x, &mut z);
             same(&y, &z);
@@ -141,7 +143,7 @@ fn one_triangle_is_enough<T: Real, S: Real>(backends: [Option<OpenCl<T, S>>; 2])
             half.apply(&x, &mut z);
             same(&y, &z);
         }
-        if on.device().accelerator {
+        if backend.device().accelerator {
             for format in [Format::Rows, Format::Ell, Format::Sliced] {
                 assert!(formats.contains(&format), "{formats:?}");
             }
@@ -154,35 +156,36 @@ fn one_triangle_gives_the_bits_of_both() {
     one_triangle_is_enough([common::backend::<f32>(), common::posing(common::gpu)]);
     let double = || [common::backend::<f64>(), common::posing(common::gpu)];
     one_triangle_is_enough(double());
-    one_triangle_is_enough(double().map(|on| on.map(|on| on.mixed())));
+    one_triangle_is_enough(double().map(|backend| backend.map(|backend| backend.mixed())));
 }
 
 #[test]
 fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
-    let Some(on) = common::backend::<f32>() else { return };
+    let Some(backend) = common::backend::<f32>() else { return };
     let host = common::problem("elasticity3d:8").matrix.to::<f32>();
     let bytes = |of: &dyn Fn()| {
-        let before = on.counters().bytes;
+        let before = backend.counters().bytes;
         of();
-        on.counters().bytes - before
+        backend.counters().bytes - before
     };
     let taken = std::cell::RefCell::new((None, None));
-    let whole = bytes(&|| taken.borrow_mut().0 = on.matrix(&host).ok());
-    let half = bytes(&|| taken.borrow_mut().1 = DeviceSymmetric::new(&on, &host).ok());
+    let whole = bytes(&|| taken.borrow_mut().0 = backend.matrix(&host).ok());
+    let half = bytes(&|| taken.borrow_mut().1 = DeviceSymmetric::new(&backend, &host).ok());
     assert!(0 < half && half < whole * 7 / 10, "{half} bytes instead of {whole}");
     // Two symmetric entries that differ, and an entry without its transposed entry.
     let differs =
         assembly::from_triplets(2, 2, &[(0, 0, 1.0_f32), (0, 1, 2.0), (1, 0, 2.1), (1, 1, 1.0)]).unwrap();
     let alone = assembly::from_triplets(2, 2, &[(0, 0, 1.0_f32), (0, 1, 0.0), (1, 1, 1.0)]).unwrap();
     for a in [differs, alone] {
-        let refused = DeviceSymmetric::new(&on, &a).unwrap_err();
+        let refused = DeviceSymmetric::new(&backend, &a).unwrap_err();
         assert!(matches!(refused, SetupError::Unsymmetric { row: 0, column: 1, .. }), "{refused}");
     }
-    let mut kept = DeviceSymmetric::new(&on, &symmetric::<f32>(20, 1, 20)).unwrap();
+    let mut kept = DeviceSymmetric::new(&backend, &symmetric::<f32>(20, 1, 20)).unwrap();
     let mut broken = symmetric::<f32>(20, 1, 20);
     let at = broken.pattern().find(3, 4).unwrap();
     broken.values_mut()[at] += 1.0;
-    let (x, mut y, mut z) = (on.vector(&wave(20)).unwrap(), on.zeros(20).unwrap(), on.zeros(20).unwrap());
+    let (x, mut y, mut z) =
+        (backend.vector(&wave(20)).unwrap(), backend.zeros(20).unwrap(), backend.zeros(20).unwrap());
     kept.apply(&x, &mut y);
     assert!(kept.set_values(&broken).is_err());
     kept.apply(&x, &mut z);
@@ -193,15 +196,15 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
 /// backend.
 #[test]
 fn threads_of_a_pool_share_a_backend() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let a = scattered::<f64>(8000, 8000, (3, 3)); // so large that a loop over its values is split
     let x = wave::<f64>(8000 * 3);
     let made = parallel::threads(2, || {
         let leaf = |range: std::ops::Range<usize>| {
             for _ in range {
-                let mut there = on.matrix(&a).unwrap();
+                let mut there = backend.matrix(&a).unwrap();
                 Matrix::set_values(&mut there, &a).unwrap();
-                assert_eq!(read(&on.vector(&x).unwrap()), x);
+                assert_eq!(read(&backend.vector(&x).unwrap()), x);
             }
         };
         parallel::each(0..16, 1, true, &leaf);
@@ -211,9 +214,9 @@ fn threads_of_a_pool_share_a_backend() {
 
 #[test]
 fn wrong_lengths_panic() {
-    let Some(on) = common::backend::<f32>() else { return };
-    let a = on.matrix(&scattered::<f32>(1, 2, (1, 1))).unwrap();
-    let (x, mut y) = (on.zeros(1).unwrap(), on.zeros(1).unwrap());
+    let Some(backend) = common::backend::<f32>() else { return };
+    let a = backend.matrix(&scattered::<f32>(1, 2, (1, 1))).unwrap();
+    let (x, mut y) = (backend.zeros(1).unwrap(), backend.zeros(1).unwrap());
     assert!(catch_unwind(AssertUnwindSafe(|| a.apply(&x, &mut y))).is_err());
 }
 
@@ -221,16 +224,18 @@ fn wrong_lengths_panic() {
 #[test]
 fn memory_is_estimated() {
     // A device of its own, whose memory no other test takes.
-    let Some(on) = common::posing::<f32>(|_| ()) else { return };
-    let before = on.counters();
-    let left = on.device().memory - before.bytes;
-    assert!(matches!(on.check_memory(left + 1), Err(Error::Memory { available, .. }) if available == left));
+    let Some(backend) = common::posing::<f32>(|_| ()) else { return };
+    let before = backend.counters();
+    let left = backend.device().memory - before.bytes;
+    assert!(
+        matches!(backend.check_memory(left + 1), Err(Error::Memory { available, .. }) if available == left)
+    );
     // With one long row, all rows are padded to its length in the layout of even rows.
     let n = 1 << 17;
     let long =
         assembly::from_triplets(n, n, &(0..n as u32).map(|j| (7, j, 1.0_f32)).collect::<Vec<_>>()).unwrap();
-    let refused = DeviceMatrix::new(&on, &long, Format::Ell).unwrap_err();
+    let refused = DeviceMatrix::new(&backend, &long, Format::Ell).unwrap_err();
     assert!(matches!(refused, Error::TooLarge { .. } | Error::Memory { .. }), "{refused}");
-    assert_eq!(on.counters().allocations, before.allocations);
-    assert_eq!(on.matrix(&long).unwrap().format(), Format::Rows);
+    assert_eq!(backend.counters().allocations, before.allocations);
+    assert_eq!(backend.matrix(&long).unwrap().format(), Format::Rows);
 }

@@ -11,25 +11,25 @@ use coarsen_schwarz::{Schwarz, Storage};
 #[test]
 fn estimates_are_close_from_above() {
     let backends = [common::backend::<f64>(), common::posing::<f64>(common::gpu)];
-    for on in backends.into_iter().flatten() {
+    for backend in backends.into_iter().flatten() {
         for name in ["cloth:60", "elasticity3d:10", "poisson2d:70"] {
             let p = problem(name);
-            let before = on.counters().bytes;
+            let before = backend.counters().bytes;
             let check = |estimated: u64| {
-                let taken = on.counters().bytes - before;
+                let taken = backend.counters().bytes - before;
                 println!("{name}: {taken} taken, {estimated} estimated");
                 assert!(taken <= estimated && estimated < 2 * taken, "{name}: {taken}, {estimated}");
             };
-            let a = on.matrix(&p.matrix).unwrap();
-            check(on.matrix_bytes(&p.matrix));
+            let a = backend.matrix(&p.matrix).unwrap();
+            check(backend.matrix_bytes(&p.matrix));
             drop(a);
             for structure in [StructureSource::Host, StructureSource::Device] {
                 for storage in [Storage::Single, Storage::Double] {
                     let parameters = Schwarz { storage, ..Schwarz::multilevel() };
                     let parameters =
                         DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() };
-                    let _built = parameters.build(p.system(), &on).unwrap();
-                    check(parameters.bytes(&on, &p.matrix));
+                    let _built = parameters.build(p.system(), &backend).unwrap();
+                    check(parameters.bytes(&backend, &p.matrix));
                 }
             }
         }
@@ -40,17 +40,17 @@ fn estimates_are_close_from_above() {
 #[test]
 fn domains_of_a_full_device_are_refused() {
     let p = problem("cloth:60");
-    let Some(on) = common::posing::<f64>(|device| device.memory = 2 << 20) else { return };
-    let before = on.counters();
+    let Some(backend) = common::posing::<f64>(|device| device.memory = 2 << 20) else { return };
+    let before = backend.counters();
     let of = |structure| DeviceSchwarz { structure, ..DeviceSchwarz::default() };
     for structure in [StructureSource::Host, StructureSource::Device] {
-        let refused = of(structure).build(p.system(), &on).map(drop).unwrap_err();
+        let refused = of(structure).build(p.system(), &backend).map(drop).unwrap_err();
         assert!(matches!(refused, SetupError::Core(Error::Memory { .. })), "{refused}");
-        assert_eq!(on.counters(), before);
+        assert_eq!(backend.counters(), before);
     }
-    let needed = on.domain_bytes(&Schwarz::multilevel(), &p.matrix);
-    assert!(matches!(on.check_memory(needed), Err(Error::Memory { .. })));
-    assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
+    let needed = backend.domain_bytes(&Schwarz::multilevel(), &p.matrix);
+    assert!(matches!(backend.check_memory(needed), Err(Error::Memory { .. })));
+    assert_eq!(backend.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     let small = common::posing::<f64>(|device| device.memory = 40 << 20).unwrap();
     for structure in [StructureSource::Host, StructureSource::Device] {
         assert!(of(structure).build(p.system(), &small).is_ok());
@@ -78,10 +78,10 @@ fn many_threads_launch_at_once() {
     std::thread::scope(|scope| {
         for thread in 0..6 {
             scope.spawn(move || {
-                let Some(on) = common::backend::<f64>() else { return };
+                let Some(backend) = common::backend::<f64>() else { return };
                 for k in 0..400 {
                     let n = 1 + (k * 97 + thread * 13) % 3000 * (1 + k / 40);
-                    let mut y = on.vector(&vec![1.0; n]).unwrap();
+                    let mut y = backend.vector(&vec![1.0; n]).unwrap();
                     let x = y.like().unwrap();
                     let one = y.scalar(1.0);
                     y.axpby(&one, &x, &one);

@@ -73,15 +73,18 @@ fn on_the_host<T: Real>(stop: Stop<T>) -> (Report<T>, Vec<T>) {
 }
 
 /// Runs two solves by one `Cg`, which reads the residual every `check_every` iterations.
-fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) {
+fn on_the_device<T: Real>(backend: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) {
     let host = poisson::<T>();
-    let (a, b, mut m) =
-        (on.matrix(&host).unwrap(), on.vector(&load()).unwrap(), Jacobi::default().build(&host, on).unwrap());
+    let (a, b, mut m) = (
+        backend.matrix(&host).unwrap(),
+        backend.vector(&load()).unwrap(),
+        Jacobi::default().build(&host, backend).unwrap(),
+    );
     let (mut x, mut cg) = (b.like().unwrap(), Cg::new(stop));
     let mut run = || {
-        let before = on.counters();
+        let before = backend.counters();
         let report = solve(&mut cg, &a, &mut m, &b, &mut x);
-        let after = on.counters();
+        let after = backend.counters();
         let checks = report.iterations.div_ceil(stop.check_every) as u64;
         // Each read costs one synchronisation, and the true residuals at the start and at the end cost one synchronisation each.
         assert_eq!(after.synchronisations - before.synchronisations, checks + 2, "{report}");
@@ -94,11 +97,11 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
 }
 
 /// Checks that the relative distance of the two solutions is at most `close`.
-fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
-    let Some(on) = common::backend::<T>() else { return };
+fn cg_agrees_with_the_host<T: Real>(tolerance: f64, close: f64) {
+    let Some(backend) = common::backend::<T>() else { return };
     let stop = Stop::relative(T::from_f64(tolerance));
     let (host, x) = on_the_host(stop);
-    let (device, y) = on_the_device(&on, stop);
+    let (device, y) = on_the_device(&backend, stop);
     println!("host: {host}\ndevice: {device}");
     assert_eq!((host.outcome, device.outcome), (Outcome::Converged, Outcome::Converged));
     assert!(host.iterations.abs_diff(device.iterations) <= 1);
@@ -111,28 +114,28 @@ fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
 
 #[test]
 fn cg_in_f64_does_what_it_does_on_the_host() {
-    the_place_does_not_matter::<f64>(1e-10, 1e-11);
+    cg_agrees_with_the_host::<f64>(1e-10, 1e-11);
 }
 
 #[test]
 fn cg_in_f32_does_what_it_does_on_the_host() {
-    the_place_does_not_matter::<f32>(1e-4, 1e-4);
+    cg_agrees_with_the_host::<f32>(1e-4, 1e-4);
 }
 
 /// An iteration is seven launches: A p with its sum, α, the step, M⁻¹ r, its sum, β, and p. The last check adds one for
 /// ‖r‖, which the steps do not need.
 #[test]
 fn an_iteration_is_seven_launches() {
-    for on in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
+    for backend in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
         let host = poisson::<f64>();
-        let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
-        let (mut m, mut x) = (Jacobi::default().build(&host, &on).unwrap(), b.like().unwrap());
+        let (a, b) = (backend.matrix(&host).unwrap(), backend.vector(&load()).unwrap());
+        let (mut m, mut x) = (Jacobi::default().build(&host, &backend).unwrap(), b.like().unwrap());
         let mut launches = |max_iterations| {
             let stop = Stop { check_every: 1000, max_iterations, ..Stop::relative(0.0) };
-            let before = on.counters().launches;
+            let before = backend.counters().launches;
             let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
             assert_eq!(report.iterations, max_iterations);
-            on.counters().launches - before
+            backend.counters().launches - before
         };
         assert_eq!(launches(40) - launches(10), 7 * 30);
     }
@@ -141,15 +144,15 @@ fn an_iteration_is_seven_launches() {
 /// If the residual is read every tenth iteration, a hundred iterations synchronise twelve times.
 #[test]
 fn the_host_rarely_synchronises() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let stop = Stop { check_every: 10, max_iterations: 100, ..Stop::relative(0.0) };
-    let before = on.counters().synchronisations;
+    let before = backend.counters().synchronisations;
     let host = poisson::<f64>();
-    let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
-    let (mut m, mut x) = (Jacobi::default().build(&host, &on).unwrap(), b.like().unwrap());
+    let (a, b) = (backend.matrix(&host).unwrap(), backend.vector(&load()).unwrap());
+    let (mut m, mut x) = (Jacobi::default().build(&host, &backend).unwrap(), b.like().unwrap());
     let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
     assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 100));
-    assert_eq!(on.counters().synchronisations - before, 12);
-    let (report, _) = on_the_device(&on, Stop { check_every: 10, ..Stop::relative(1e-8) });
+    assert_eq!(backend.counters().synchronisations - before, 12);
+    let (report, _) = on_the_device(&backend, Stop { check_every: 10, ..Stop::relative(1e-8) });
     assert_eq!(report.outcome, Outcome::Converged);
 }

@@ -29,31 +29,31 @@ const PRECONDITIONERS: [&str; 13] = [
     "sa gauss-seidel",
 ];
 
-fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
+fn build<B: Backend>(name: &str, a: &Bsr<f64>, backend: &B) -> Built<B> {
     let sa = |cycle| Multigrid { cycle, coarse_size: 40, ..tamstorf() };
     let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
     Ok(match name {
-        "jacobi" => Box::new(Jacobi::default().build(a, on)?),
-        "l1-jacobi" => Box::new(Jacobi { omega: 1.0, l1: true }.build(a, on)?),
-        "block-jacobi" => Box::new(BlockJacobi { omega: 0.5, l1: false }.build(a, on)?),
-        "l1-block-jacobi" => Box::new(BlockJacobi { omega: 1.0, l1: true }.build(a, on)?),
-        "damped" => Box::new(DampedJacobi::default().build(a, on)?),
-        "spai0" => Box::new(Spai0::default().build(a, on)?),
-        "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
-        "gauss-seidel" => Box::new(GaussSeidel::default().build(a, on)?),
-        "ssor" => Box::new(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }.build(a, on)?),
-        "sa" => Box::new(sa(Cycle::V).build(a, on)?),
-        "sa w-cycle" => Box::new(sa(Cycle::W).build(a, on)?),
-        "sa f-cycle" => Box::new(sa(Cycle::F).build(a, on)?),
-        "sa k-cycle" => Box::new(sa(Cycle::K).build(a, on)?),
-        "sa gauss-seidel" => Box::new(Multigrid { smoothing, ..sa(Cycle::V) }.build(a, on)?),
+        "jacobi" => Box::new(Jacobi::default().build(a, backend)?),
+        "l1-jacobi" => Box::new(Jacobi { omega: 1.0, l1: true }.build(a, backend)?),
+        "block-jacobi" => Box::new(BlockJacobi { omega: 0.5, l1: false }.build(a, backend)?),
+        "l1-block-jacobi" => Box::new(BlockJacobi { omega: 1.0, l1: true }.build(a, backend)?),
+        "damped" => Box::new(DampedJacobi::default().build(a, backend)?),
+        "spai0" => Box::new(Spai0::default().build(a, backend)?),
+        "chebyshev" => Box::new(Chebyshev::default().build(a, backend)?),
+        "gauss-seidel" => Box::new(GaussSeidel::default().build(a, backend)?),
+        "ssor" => Box::new(GaussSeidel { omega: 1.3, sweeps: 2, ..Default::default() }.build(a, backend)?),
+        "sa" => Box::new(sa(Cycle::V).build(a, backend)?),
+        "sa w-cycle" => Box::new(sa(Cycle::W).build(a, backend)?),
+        "sa f-cycle" => Box::new(sa(Cycle::F).build(a, backend)?),
+        "sa k-cycle" => Box::new(sa(Cycle::K).build(a, backend)?),
+        "sa gauss-seidel" => Box::new(Multigrid { smoothing, ..sa(Cycle::V) }.build(a, backend)?),
         other => panic!("no preconditioner {other}"),
     })
 }
 
 /// Whether the device sweeps in the order of the CPU; an accelerator sweeps in colours.
-fn ordered_alike<V: Real, S: Real>(name: &str, on: &OpenCl<V, S>) -> bool {
-    !on.device().accelerator || !(name.contains("gauss-seidel") || name == "ssor")
+fn ordered_alike<V: Real, S: Real>(name: &str, backend: &OpenCl<V, S>) -> bool {
+    !backend.device().accelerator || !(name.contains("gauss-seidel") || name == "ssor")
 }
 
 /// Returns a graph Laplacian with some mass, in symmetric blocks: n nodes on a path with far links.
@@ -94,26 +94,26 @@ fn real() -> Vec<(String, Bsr<f64>)> {
     ])
 }
 
-fn applied<B: Backend>(on: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64]) -> Vec<f64> {
+fn applied<B: Backend>(backend: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64]) -> Vec<f64> {
     let r: Vec<B::Real> = r.iter().map(|&v| B::Real::from_f64(v)).collect();
-    let r = on.vector(&r).unwrap();
+    let r = backend.vector(&r).unwrap();
     let mut z = r.like().unwrap();
     z.fill(B::Real::from_f64(f64::NAN)); // the old values must not matter
     m.apply(&r, &mut z);
     let mut host = vec![B::Real::from_f64(0.0); z.size()];
-    on.read(&z, &mut host).unwrap();
+    backend.read(&z, &mut host).unwrap();
     host.iter().map(|v| v.as_f64()).collect()
 }
 
-fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tolerance: f64) {
+fn device_equals_host<V: Real, S: Real>(backend: &OpenCl<V, S>, cpu: &Cpu<V, S>, tolerance: f64) {
     let sizes = [0, 1, 31, 32, 33, 1000].into_iter().flat_map(|n| [(n, 1), (n, 3)]);
     let generated = sizes.map(|(n, b)| (format!("a graph of {n} nodes in blocks of {b}"), graph(n, b)));
     let problems = ["poisson2d:17", "elasticity3d:5", "cloth:12"]
         .map(|name| (name.to_owned(), common::problem(name).matrix));
     for (system, a) in generated.chain(problems).chain(real()) {
         let r = noise(a.shape().0, 3);
-        for name in PRECONDITIONERS.into_iter().filter(|name| ordered_alike(name, on)) {
-            let (mut here, mut there) = match (build(name, &a, cpu), build(name, &a, on)) {
+        for name in PRECONDITIONERS.into_iter().filter(|name| ordered_alike(name, backend)) {
+            let (mut here, mut there) = match (build(name, &a, cpu), build(name, &a, backend)) {
                 (Ok(here), Ok(there)) => (here, there),
                 (Err(here), Err(there)) => {
                     assert_eq!(here, there, "{name} on {system}");
@@ -122,7 +122,7 @@ fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tole
                 (here, there) => panic!("{name} on {system}: {:?}, {:?}", here.err(), there.err()),
             };
             assert_eq!((here.kind(), here.size()), (there.kind(), there.size()), "{name} on {system}");
-            let (expected, found) = (applied(cpu, &mut *here, &r), applied(on, &mut *there, &r));
+            let (expected, found) = (applied(cpu, &mut *here, &r), applied(backend, &mut *there, &r));
             let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             let off = expected.iter().zip(&found).fold(0.0_f64, |m, (e, f)| m.max((e - f).abs()));
             assert!(off <= tolerance * size, "{name} on {system}: off by {:.1e}", off / size);
@@ -132,27 +132,27 @@ fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tole
 
 #[test]
 fn device_equals_host_in_f64() {
-    let Some(on) = common::backend::<f64>() else { return };
-    device_equals_host(&on, &Cpu::new(), 1e-10);
+    let Some(backend) = common::backend::<f64>() else { return };
+    device_equals_host(&backend, &Cpu::new(), 1e-10);
 }
 
 /// The kernels of a GPU equal the host, except sweeps, whose order is different.
 #[test]
 fn a_gpu_equals_the_host() {
-    let Some(on) = common::posing::<f64>(common::gpu) else { return };
-    device_equals_host(&on, &Cpu::new(), 1e-10);
+    let Some(backend) = common::posing::<f64>(common::gpu) else { return };
+    device_equals_host(&backend, &Cpu::new(), 1e-10);
 }
 
 #[test]
 fn device_equals_host_in_mixed_precision() {
-    let Some(on) = common::backend::<f64>() else { return };
-    device_equals_host(&on.mixed(), &Cpu::mixed(), 1e-3);
+    let Some(backend) = common::backend::<f64>() else { return };
+    device_equals_host(&backend.mixed(), &Cpu::mixed(), 1e-3);
 }
 
 #[test]
 fn device_equals_host_in_f32() {
-    let Some(on) = common::backend::<f32>() else { return };
-    device_equals_host(&on, &Cpu::single(), 1e-3);
+    let Some(backend) = common::backend::<f32>() else { return };
+    device_equals_host(&backend, &Cpu::single(), 1e-3);
 }
 
 /// Real matrices on which round-off changes the number of iterations.
@@ -185,14 +185,20 @@ fn order_alone_moves_counts() {
     }
 }
 
-fn solve<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64) -> Report<B::Real> {
-    solve_for(name, a, on, tolerance, &noise(a.shape().0, 1))
+fn solve<B: Backend>(name: &str, a: &Bsr<f64>, backend: &B, tolerance: f64) -> Report<B::Real> {
+    solve_for(name, a, backend, tolerance, &noise(a.shape().0, 1))
 }
 
-fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[f64]) -> Report<B::Real> {
-    let mut m = build(name, a, on).unwrap_or_else(|e| panic!("{name}: {e}"));
+fn solve_for<B: Backend>(
+    name: &str,
+    a: &Bsr<f64>,
+    backend: &B,
+    tolerance: f64,
+    b: &[f64],
+) -> Report<B::Real> {
+    let mut m = build(name, a, backend).unwrap_or_else(|e| panic!("{name}: {e}"));
     let b: Vec<B::Real> = b.iter().map(|&v| B::Real::from_f64(v)).collect();
-    let (matrix, b) = (on.matrix(a).unwrap(), on.vector(&b).unwrap());
+    let (matrix, b) = (backend.matrix(a).unwrap(), backend.vector(&b).unwrap());
     let mut x = b.like().unwrap();
     let stop = Stop::relative(B::Real::from_f64(tolerance));
     if name.contains("k-cycle") {
@@ -206,16 +212,18 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
 /// point-wise methods take so many iterations that the order of sums matters (`order_alone_moves_counts`
 /// compares the CPU with itself), and in f32 on a third one. On a GPU they differ by at most 15 % there: it adds by trees of 256, and in
 /// f32 an H200 takes 85 iterations of spai0 on bcsstk01 for 99.
-fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
+fn iterations_agree<V: Real>(backend: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems = ["poisson2d:60", "elasticity3d:8", "cloth:25"]
         .map(|name| (name.to_owned(), common::problem(name).matrix));
     for (system, a) in problems.into_iter().chain(real()) {
-        for name in PRECONDITIONERS.into_iter().chain(["sa k-cycle"]).filter(|name| ordered_alike(name, on)) {
-            let (here, there) = (solve(name, &a, cpu, tolerance), solve(name, &a, on, tolerance));
+        for name in
+            PRECONDITIONERS.into_iter().chain(["sa k-cycle"]).filter(|name| ordered_alike(name, backend))
+        {
+            let (here, there) = (solve(name, &a, cpu, tolerance), solve(name, &a, backend, tolerance));
             assert_eq!(here.outcome, there.outcome, "{name} on {system}");
             let (here, there) = (here.iterations, there.iterations);
             println!("{system}: {name} {here} on the CPU, {there} on the device");
-            let share = if on.device().accelerator { 15 } else { 5 };
+            let share = if backend.device().accelerator { 15 } else { 5 };
             let is_single = system == IN_SINGLE && V::NAME == "f32";
             let is_sensitive = is_single || SENSITIVE.contains(&system.as_str());
             let allowed = if is_sensitive { 1.max(here * share / 100) } else { 1 };
@@ -226,21 +234,21 @@ fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
 
 #[test]
 fn iterations_are_those_of_the_cpu_in_f64() {
-    let Some(on) = common::backend::<f64>() else { return };
-    iterations_agree(&on, &Cpu::new(), 1e-8);
+    let Some(backend) = common::backend::<f64>() else { return };
+    iterations_agree(&backend, &Cpu::new(), 1e-8);
 }
 
 #[test]
 fn iterations_are_those_of_the_cpu_in_f32() {
-    let Some(on) = common::backend::<f32>() else { return };
-    iterations_agree(&on, &Cpu::single(), 1e-3);
+    let Some(backend) = common::backend::<f32>() else { return };
+    iterations_agree(&backend, &Cpu::single(), 1e-3);
 }
 
 /// New values are used by the device; unchanged values give the same bits; a failed update keeps the old
 /// state.
 #[test]
 fn update_equals_rebuild() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     for (system, a) in
         [("elasticity3d:5", common::problem("elasticity3d:5").matrix), ("graph", graph(500, 1))]
     {
@@ -248,21 +256,29 @@ fn update_equals_rebuild() {
         let mut changed = a.clone();
         changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
         for name in PRECONDITIONERS {
-            let mut m = build(name, &a, &on).unwrap();
-            let before = applied(&on, &mut *m, &r);
+            let mut m = build(name, &a, &backend).unwrap();
+            let before = applied(&backend, &mut *m, &r);
             assert_eq!(m.update_from((&a).into()).unwrap(), Reused::Structure, "{name} on {system}");
-            assert_eq!(applied(&on, &mut *m, &r), before, "{name} on {system}: the same values");
-            let allocations = on.counters().allocations;
+            assert_eq!(applied(&backend, &mut *m, &r), before, "{name} on {system}: the same values");
+            let allocations = backend.counters().allocations;
             m.update_from((&changed).into()).unwrap();
-            assert_eq!(on.counters().allocations, allocations, "{name}: an update allocates nothing there");
-            let new = applied(&on, &mut *m, &r);
+            assert_eq!(
+                backend.counters().allocations,
+                allocations,
+                "{name}: an update allocates nothing there"
+            );
+            let new = applied(&backend, &mut *m, &r);
             if !name.starts_with("sa") {
-                assert_eq!(new, applied(&on, &mut *build(name, &changed, &on).unwrap(), &r), "{name}");
+                assert_eq!(
+                    new,
+                    applied(&backend, &mut *build(name, &changed, &backend).unwrap(), &r),
+                    "{name}"
+                );
             }
             let mut broken = a.clone();
             broken.values_mut()[0] = f64::NAN;
             assert!(m.update_from((&broken).into()).is_err(), "{name}: NaN");
-            assert_eq!(applied(&on, &mut *m, &r), new, "{name}: after NaN");
+            assert_eq!(applied(&backend, &mut *m, &r), new, "{name}: after NaN");
         }
     }
 }
@@ -271,11 +287,11 @@ fn update_equals_rebuild() {
 /// iterations.
 #[test]
 fn cycles_never_synchronise() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let a = common::problem("poisson2d:60").matrix;
-    let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
+    let (matrix, b) = (backend.matrix(&a).unwrap(), backend.vector(&noise(a.shape().0, 1)).unwrap());
     for name in ["sa", "sa w-cycle", "chebyshev", "block-jacobi"] {
-        let mut m = build(name, &a, &on).unwrap();
+        let mut m = build(name, &a, &backend).unwrap();
         let mut x = b.like().unwrap();
         for check_every in [1, 10] {
             let stop = Stop { check_every, max_iterations: 10, ..Stop::relative(0.0) };
@@ -283,9 +299,9 @@ fn cycles_never_synchronise() {
             x.fill(0.0);
             let _ = cg.solve(&matrix, &mut *m, &b, &mut x).unwrap();
             x.fill(0.0);
-            let before = on.counters();
+            let before = backend.counters();
             let report = cg.solve(&matrix, &mut *m, &b, &mut x).unwrap();
-            let after = on.counters();
+            let after = backend.counters();
             assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
             println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
             // The true residuals at the start and the end synchronise once each.

@@ -42,13 +42,13 @@ struct Results<V> {
     ranges: u64,
 }
 
-fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format) -> Results<V> {
+fn results<V: Real, S: Real>(backend: &OpenCl<V, S>, host: &Bsr<f64>, format: Format) -> Results<V> {
     let (n, b) = (host.pattern().rows(), host.block().0);
-    let mut a = DeviceMatrix::new(on, host, format).unwrap();
+    let mut a = DeviceMatrix::new(backend, host, format).unwrap();
     let mut new = host.clone();
     new.values_mut().iter_mut().for_each(|v| *v *= 1.25);
     a.set_values(&new).unwrap();
-    let mut copy = DeviceMatrix::new(on, host, format).unwrap();
+    let mut copy = DeviceMatrix::new(backend, host, format).unwrap();
     copy.copy_values(&a).unwrap();
     let mut back = Bsr::<V>::zeros(host.pattern().clone(), (b, b)).unwrap();
     copy.read_values(&mut back).unwrap();
@@ -59,11 +59,11 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
         same.push(found);
     };
     let vector =
-        |seed| on.vector(&noise(n * b, seed).into_iter().map(V::from_f64).collect::<Vec<_>>()).unwrap();
+        |seed| backend.vector(&noise(n * b, seed).into_iter().map(V::from_f64).collect::<Vec<_>>()).unwrap();
     let (x, rhs, mut y) = (vector(1), vector(2), vector(3));
-    let before = on.counters().launches;
+    let before = backend.counters().launches;
     a.apply(&x, &mut y);
-    let ranges = on.counters().launches - before;
+    let ranges = backend.counters().launches - before;
     keep(&mut same, &y);
     a.apply_add(V::from_f64(-0.5), &x, V::from_f64(2.0), &mut y);
     keep(&mut same, &y);
@@ -73,17 +73,17 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
     keep(&mut same, &y);
     let dot = vec![dot.value.read(), dot.magnitude.read()];
 
-    let d = on.blocks(&DenseBlocks::inverse_diagonal(&new, "test").unwrap()).unwrap();
+    let d = backend.blocks(&DenseBlocks::inverse_diagonal(&new, "test").unwrap()).unwrap();
     let [step, two] = [V::from_f64(0.7), V::from_f64(0.2)];
     let mut s = vector(4);
     a.relax_into(&d, step, two, &rhs, &x, &mut s, &mut y);
     [&s, &y].iter().for_each(|v| keep(&mut same, v));
     // Chunks of 50 rows reach over the ends of ranges.
-    for sets in [on.relaxation_order(host.pattern())]
+    for sets in [backend.relaxation_order(host.pattern())]
         .into_iter()
         .chain([1, 50].map(|rows| RowSets::chunked(host.pattern(), rows)))
     {
-        let rows = on.rows(&sets).unwrap();
+        let rows = backend.rows(&sets).unwrap();
         for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
             a.relax(&rows, sweep, &d, V::from_f64(0.9), &rhs, &mut y);
             keep(&mut same, &y);
@@ -95,7 +95,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
     pairs.dedup();
     let mut touching = Contacts::new(n, b).unwrap();
     touching.replace(&pairs, &noise(pairs.len() * b * b, 5)).unwrap();
-    let mut contact = DeviceContacts::new(on, n, b, pairs.len()).unwrap();
+    let mut contact = DeviceContacts::new(backend, n, b, pairs.len()).unwrap();
     contact.replace(&touching).unwrap();
     let sum = DeviceSum::new(&a, &contact).unwrap();
     sum.residual(&rhs, &x, &mut y);
@@ -106,7 +106,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
 
     let mut constraints = Constraints::new(n, b).unwrap();
     (0..n).step_by(7).for_each(|node| constraints.point(node, &[0.0, 1.0, 2.0][..b]).unwrap());
-    let mut filter = DeviceFilter::new(on, n, b).unwrap();
+    let mut filter = DeviceFilter::new(backend, n, b).unwrap();
     filter.replace(&Projector::new(&constraints, 1).unwrap()).unwrap();
     filter.matrix(&a, &mut copy).unwrap();
     copy.read_values(&mut back).unwrap();
@@ -114,7 +114,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
 }
 
 fn invariants<V: Real, S: Real>([one, several]: [&OpenCl<V, S>; 2], host: &Bsr<f64>, format: Format) {
-    let [one, several] = [one, several].map(|on| results(on, host, format));
+    let [one, several] = [one, several].map(|backend| results(backend, host, format));
     assert!(one.ranges == 1 && several.ranges > 2, "{format:?}: {} ranges", several.ranges);
     for (k, (one, several)) in one.same.iter().zip(&several.same).enumerate() {
         assert_eq!(one, several, "{format:?}: result {k}");
@@ -146,10 +146,10 @@ fn several_ranges_equal_one() {
 fn the_diagonal_of_all_ranges_is_checked() {
     let Some([one, several]) = devices::<f64>(|_| ()) else { return };
     let host = problem("poisson2d:60").matrix;
-    let bound = |on: &OpenCl<f64>| {
-        let a = on.matrix(&host).unwrap();
-        let mut d = on.blocks(&DenseBlocks::new(1, vec![0.0; 3600]).unwrap()).unwrap();
-        coarsen_backend::NumericBackend::invert_diagonal(on, &a, &mut d, "test").unwrap()
+    let bound = |backend: &OpenCl<f64>| {
+        let a = backend.matrix(&host).unwrap();
+        let mut d = backend.blocks(&DenseBlocks::new(1, vec![0.0; 3600]).unwrap()).unwrap();
+        coarsen_backend::NumericBackend::invert_diagonal(backend, &a, &mut d, "test").unwrap()
     };
     assert_eq!(bound(&one), bound(&several));
     assert!(bound(&one).unwrap() > 1.0);
@@ -171,14 +171,15 @@ fn a_solve_with_several_ranges_equals_one_with_one() {
         let b = noise(host.shape().0, 1);
         for smoothing in [tamstorf().smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
             let parameters = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
-            let [one, several] = both.each_ref().map(|on| {
-                let (mut a, mut m) = (on.matrix(&host).unwrap(), parameters.build(&host, on).unwrap());
+            let [one, several] = both.each_ref().map(|backend| {
+                let (mut a, mut m) =
+                    (backend.matrix(&host).unwrap(), parameters.build(&host, backend).unwrap());
                 let mut new = host.clone();
                 new.values_mut().iter_mut().for_each(|v| *v *= 0.5);
                 [&host, &new].map(|host| {
                     a.set_values(host).unwrap();
                     m.update(host).unwrap();
-                    let (b, mut x) = (on.vector(&b).unwrap(), on.zeros(b.len()).unwrap());
+                    let (b, mut x) = (backend.vector(&b).unwrap(), backend.zeros(b.len()).unwrap());
                     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
                     (report.converged().unwrap().iterations, read(&x))
                 })
@@ -194,9 +195,9 @@ fn a_solve_with_several_ranges_equals_one_with_one() {
 /// What needs one buffer is refused with its size, the limit and the cure; the device can still be used.
 #[test]
 fn buffers_beyond_the_device_limit_are_refused() {
-    let Some([_, on]) = devices::<f64>(|_| ()) else { return };
+    let Some([_, backend]) = devices::<f64>(|_| ()) else { return };
     // A vector, and a row.
-    let refused = on.zeros(20_000).unwrap_err();
+    let refused = backend.zeros(20_000).unwrap_err();
     assert!(
         matches!(refused, Error::Allocation { row: None, needed: 160_000, limit: MOST, .. }),
         "{refused}"
@@ -205,7 +206,7 @@ fn buffers_beyond_the_device_limit_are_refused() {
         refused.to_string().contains("160000 bytes in one buffer, but the device allocates at most 81920")
     );
     let entries: Vec<_> = (0..20_000).map(|j| (7, j, 1.0)).collect();
-    let refused = on.matrix(&assembly::from_triplets(20_000, 20_000, &entries).unwrap()).unwrap_err();
+    let refused = backend.matrix(&assembly::from_triplets(20_000, 20_000, &entries).unwrap()).unwrap_err();
     assert!(
         matches!(refused, Error::Allocation { row: Some(7), needed: 160_000, limit: MOST, .. }),
         "{refused}"
@@ -214,15 +215,15 @@ fn buffers_beyond_the_device_limit_are_refused() {
 
     // Setups on the device; those on the host serve.
     let p = problem("elasticity3d:8");
-    let (n, mut a) = (p.matrix.pattern().rows(), on.matrix(&p.matrix).unwrap());
-    let mut refusals = vec![DeviceSymmetric::new(&on, &p.matrix).err().unwrap()];
+    let (n, mut a) = (p.matrix.pattern().rows(), backend.matrix(&p.matrix).unwrap());
+    let mut refusals = vec![DeviceSymmetric::new(&backend, &p.matrix).err().unwrap()];
     for structure in [StructureSource::Host, StructureSource::Device] {
         let parameters = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
-        refusals.push(parameters.build(p.system(), &on).err().unwrap());
+        refusals.push(parameters.build(p.system(), &backend).err().unwrap());
     }
-    let stream = DeviceStream::of_blocks(&on, n, 1).unwrap();
-    refusals.push(a.assemble(&stream, &on.zeros(0).unwrap()).unwrap_err().into());
-    let mut m = Multigrid { coarse_size: 40, ..tamstorf() }.build(p.system(), &on).unwrap();
+    let stream = DeviceStream::of_blocks(&backend, n, 1).unwrap();
+    refusals.push(a.assemble(&stream, &backend.zeros(0).unwrap()).unwrap_err().into());
+    let mut m = Multigrid { coarse_size: 40, ..tamstorf() }.build(p.system(), &backend).unwrap();
     refusals.push(m.numeric_plan().err().unwrap());
     for refused in refusals {
         assert!(
@@ -232,9 +233,9 @@ fn buffers_beyond_the_device_limit_are_refused() {
     }
     m.update(p.system()).unwrap();
     let r = noise(n * 3, 1);
-    assert!(applied(&on, &mut m, &r).iter().all(|v| v.is_finite()));
+    assert!(applied(&backend, &mut m, &r).iter().all(|v| v.is_finite()));
     let small = Schwarz { domain: 8, ..Schwarz::multilevel() };
     let host = long(130, 3);
-    let (mut m, r) = (small.build(&host, &on).unwrap(), noise(390, 1));
-    assert!(applied(&on, &mut m, &r).iter().all(|v| v.is_finite()));
+    let (mut m, r) = (small.build(&host, &backend).unwrap(), noise(390, 1));
+    assert!(applied(&backend, &mut m, &r).iter().all(|v| v.is_finite()));
 }

@@ -22,11 +22,14 @@ fn builds<'a>() -> [(&'static str, Build<'a>); 5] {
     let damped = DampedDomains { schwarz, ..Default::default() };
     let [host, own] = [StructureSource::Host, StructureSource::Device].map(device);
     [
-        ("domains", Box::new(move |system, on| Ok(Box::new(schwarz.build(system, on)?) as Built))),
-        ("a factor", Box::new(move |system, on| Ok(Box::new(exact.build(system, on)?) as Built))),
-        ("damped", Box::new(move |system, on| Ok(Box::new(damped.build(system, on)?) as Built))),
-        ("device", Box::new(move |system, on| Ok(Box::new(host.build(system, on)?) as Built))),
-        ("device, own structure", Box::new(move |system, on| Ok(Box::new(own.build(system, on)?) as Built))),
+        ("domains", Box::new(move |system, backend| Ok(Box::new(schwarz.build(system, backend)?) as Built))),
+        ("a factor", Box::new(move |system, backend| Ok(Box::new(exact.build(system, backend)?) as Built))),
+        ("damped", Box::new(move |system, backend| Ok(Box::new(damped.build(system, backend)?) as Built))),
+        ("device", Box::new(move |system, backend| Ok(Box::new(host.build(system, backend)?) as Built))),
+        (
+            "device, own structure",
+            Box::new(move |system, backend| Ok(Box::new(own.build(system, backend)?) as Built)),
+        ),
     ]
 }
 
@@ -36,34 +39,41 @@ fn small(device: &mut Device) {
 }
 
 /// Allocates all memory of a device except 32 KiB.
-fn fill(on: &OpenCl<f64>) -> DeviceVector<f64> {
-    let Err(Error::Memory { available, .. }) = on.check_memory(u64::MAX) else { panic!("endless memory") };
-    on.zeros((available as usize - (32 << 10)) / 8).unwrap()
+fn fill(backend: &OpenCl<f64>) -> DeviceVector<f64> {
+    let Err(Error::Memory { available, .. }) = backend.check_memory(u64::MAX) else {
+        panic!("endless memory")
+    };
+    backend.zeros((available as usize - (32 << 10)) / 8).unwrap()
 }
 
 /// Updates `m` from `old` to `new` on a full device, and then with memory: the first fails and changes nothing, the second
 /// equals a build.
-fn fails_and_succeeds(on: &OpenCl<f64>, name: &str, build: &Build<'_>, [old, new]: [System<'_, f64>; 2]) {
+fn fails_and_succeeds(
+    backend: &OpenCl<f64>,
+    name: &str,
+    build: &Build<'_>,
+    [old, new]: [System<'_, f64>; 2],
+) {
     let n = old.matrix.shape().0;
     let r = noise(n, 3);
-    let mut m = build(old, on).unwrap();
-    let before = applied(on, &mut *m, &r);
-    let full = fill(on);
+    let mut m = build(old, backend).unwrap();
+    let before = applied(backend, &mut *m, &r);
+    let full = fill(backend);
     let refused = m.update(new).unwrap_err();
     assert!(matches!(refused, SetupError::Core(Error::Memory { .. })), "{name}: {refused}");
     drop(full);
-    assert_eq!(applied(on, &mut *m, &r), before, "{name}");
+    assert_eq!(applied(backend, &mut *m, &r), before, "{name}");
     m.patch(old, &[0]).unwrap();
-    assert_eq!(applied(on, &mut *m, &r), before, "{name}: a patch");
+    assert_eq!(applied(backend, &mut *m, &r), before, "{name}: a patch");
     m.update(new).unwrap();
-    let after = applied(on, &mut *m, &r);
+    let after = applied(backend, &mut *m, &r);
     assert_ne!(after, before, "{name}");
-    assert_eq!(after, applied(on, &mut *build(new, on).unwrap(), &r), "{name}");
+    assert_eq!(after, applied(backend, &mut *build(new, backend).unwrap(), &r), "{name}");
 }
 
 fn backends() -> impl Iterator<Item = OpenCl<f64>> {
-    let on = common::posing::<f64>(small);
-    on.into_iter().flat_map(|on| [in_step(&on), on])
+    let backend = common::posing::<f64>(small);
+    backend.into_iter().flat_map(|backend| [in_step(&backend), backend])
 }
 
 /// Another pattern needs a build, beside the numbers in use.
@@ -72,9 +82,14 @@ fn a_rebuild_without_memory_changes_nothing() {
     let p = problem("cloth:25");
     let contact = spring(625, [100, 600], 1.0);
     let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
-    for on in backends() {
+    for backend in backends() {
         for (name, build) in &builds() {
-            fails_and_succeeds(&on, name, build, [p.system(), System { matrix: &touching, ..p.system() }]);
+            fails_and_succeeds(
+                &backend,
+                name,
+                build,
+                [p.system(), System { matrix: &touching, ..p.system() }],
+            );
         }
     }
 }
@@ -93,11 +108,12 @@ fn a_level_without_a_factor_and_without_memory_changes_nothing() {
         coarse: Coarse::Exact { unknowns: 300 },
         ..Schwarz::multilevel()
     };
-    let build: Build<'_> = Box::new(|system, on| Ok(Box::new(parameters.build(system, on)?) as Built));
-    for on in backends() {
-        let m = parameters.build(system(&sound), &on).unwrap();
+    let build: Build<'_> =
+        Box::new(|system, backend| Ok(Box::new(parameters.build(system, backend)?) as Built));
+    for backend in backends() {
+        let m = parameters.build(system(&sound), &backend).unwrap();
         assert!(m.plan().top_nodes() > 0);
-        fails_and_succeeds(&on, "a factor", &build, [system(&sound), system(&indefinite)]);
+        fails_and_succeeds(&backend, "a factor", &build, [system(&sound), system(&indefinite)]);
     }
 }
 
@@ -114,9 +130,14 @@ fn a_released_node_without_memory_changes_nothing() {
             }
         }
     }
-    for on in backends() {
+    for backend in backends() {
         let [.., (name, build)] = &builds();
-        fails_and_succeeds(&on, name, build, [System { matrix: &constrained, ..p.system() }, p.system()]);
+        fails_and_succeeds(
+            &backend,
+            name,
+            build,
+            [System { matrix: &constrained, ..p.system() }, p.system()],
+        );
     }
 }
 
@@ -136,10 +157,10 @@ fn refused_and_cancelled_updates_change_nothing() {
     small.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(-1018));
     let cancel = Cancel::new();
     cancel.cancel();
-    for on in backends() {
+    for backend in backends() {
         for (name, build) in &builds() {
-            let mut m = build(p.system(), &on).unwrap();
-            let before = applied(&on, &mut *m, &r);
+            let mut m = build(p.system(), &backend).unwrap();
+            let before = applied(&backend, &mut *m, &r);
             for a in [&zero, &infinite] {
                 let new = System { matrix: a, ..p.system() };
                 assert!(m.update(new).is_err() && m.patch(new, &[7]).is_err(), "{name}");
@@ -151,9 +172,9 @@ fn refused_and_cancelled_updates_change_nothing() {
             } else {
                 assert_eq!(m.update(cancelled), Err(SetupError::Cancelled), "{name}");
             }
-            assert_eq!(applied(&on, &mut *m, &r), before, "{name}");
+            assert_eq!(applied(&backend, &mut *m, &r), before, "{name}");
             assert_eq!(m.update(p.system()).unwrap(), Reused::Structure, "{name}");
-            assert_eq!(applied(&on, &mut *m, &r), before, "{name}");
+            assert_eq!(applied(&backend, &mut *m, &r), before, "{name}");
         }
     }
 }

@@ -16,34 +16,35 @@ where
     Cpu<f64>: Backend<Real = f64>,
 {
     let Some(here) = common::backend::<T>() else { return };
-    let check = |on: &OpenCl<T>, parameters: &Schwarz, system: System<'_, f64>| {
+    let check = |backend: &OpenCl<T>, parameters: &Schwarz, system: System<'_, f64>| {
         let n = system.matrix.shape().0;
         let rounded = system.matrix.to::<T>().to::<f64>();
         let system = System { matrix: &rounded, ..system };
-        let mut there =
-            DeviceSchwarz { schwarz: *parameters, ..DeviceSchwarz::default() }.build(system, on).unwrap();
+        let mut there = DeviceSchwarz { schwarz: *parameters, ..DeviceSchwarz::default() }
+            .build(system, backend)
+            .unwrap();
         let mut host = Schwarz { coarse: Coarse::Domains, ..*parameters }.build(system, &Cpu::new()).unwrap();
         let r = noise(n, 3);
         let mut z = vec![f64::NAN; n];
         host.apply(&r, &mut z);
         let r: Vec<T> = r.into_iter().map(T::from_f64).collect();
-        let found: Vec<f64> = applied(on, &mut there, &r).iter().map(|v| v.as_f64()).collect();
+        let found: Vec<f64> = applied(backend, &mut there, &r).iter().map(|v| v.as_f64()).collect();
         let gap = difference(&found, &z);
         let close = if parameters.storage == Storage::Double { close } else { close.max(2e-5) };
         assert!(gap <= close, "{n} unknowns: {gap:.1e}");
         assert_eq!(there.repairs().unwrap(), host.repairs().collect::<Vec<_>>());
     };
-    for on in [here.clone(), in_step(&here)] {
+    for backend in [here.clone(), in_step(&here)] {
         for storage in [Storage::Single, Storage::Double] {
             let parameters = Schwarz { storage, ..Schwarz::multilevel() };
             for n in [0, 1, 2, 31, 32, 33, 1000] {
                 let (a, positions) = chain(n);
-                check(&on, &parameters, System { positions: Some(&positions), ..System::from(&a) });
+                check(&backend, &parameters, System { positions: Some(&positions), ..System::from(&a) });
             }
-            check(&on, &parameters, problem("cloth:40").system());
+            check(&backend, &parameters, problem("cloth:40").system());
         }
-        check(&on, &Schwarz::multilevel(), problem("graph:2000").system());
-        check(&on, &Schwarz { domain: 16, ..Schwarz::multilevel() }, problem("elasticity3d:8").system());
+        check(&backend, &Schwarz::multilevel(), problem("graph:2000").system());
+        check(&backend, &Schwarz { domain: 16, ..Schwarz::multilevel() }, problem("elasticity3d:8").system());
     }
 }
 
@@ -65,11 +66,12 @@ fn real_matrices_have_the_hosts_numbers() {
         host.apply(&r, &mut z);
         let mut x = vec![0.0; r.len()];
         let expected = Cg::new(Stop::relative(1e-6)).solve(&a, &mut host, &r, &mut x).unwrap();
-        for on in [here.clone(), in_step(&here)] {
-            let mut m = DeviceSchwarz { schwarz: parameters, ..Default::default() }.build(&a, &on).unwrap();
-            let gap = difference(&applied(&on, &mut m, &r), &z);
+        for backend in [here.clone(), in_step(&here)] {
+            let mut m =
+                DeviceSchwarz { schwarz: parameters, ..Default::default() }.build(&a, &backend).unwrap();
+            let gap = difference(&applied(&backend, &mut m, &r), &z);
             assert!(gap <= 1e-7, "{name}: {gap:.1e}");
-            let (there, b) = (on.matrix(&a).unwrap(), on.vector(&r).unwrap());
+            let (there, b) = (backend.matrix(&a).unwrap(), backend.vector(&r).unwrap());
             let mut x = b.like().unwrap();
             let found = Cg::new(Stop::relative(1e-6)).solve(&there, &mut m, &b, &mut x).unwrap();
             let (found, expected) = (found.iterations, expected.iterations);
@@ -88,7 +90,7 @@ fn numbers_are_the_hosts_in_f32() {
 #[test]
 fn an_update_from_a_device_matrix_needs_no_synchronisation() {
     let Some(here) = common::backend::<f64>() else { return };
-    for on in [here.clone(), in_step(&here)] {
+    for backend in [here.clone(), in_step(&here)] {
         let p = problem("cloth:40");
         let mut changed = p.matrix.clone();
         let touched: Vec<u32> = (100..120).collect();
@@ -97,25 +99,25 @@ fn an_update_from_a_device_matrix_needs_no_synchronisation() {
             changed.values_mut()[9 * k] *= 4.0;
         }
         let r = noise(p.matrix.shape().0, 5);
-        let (old, new) = (on.matrix(&p.matrix).unwrap(), on.matrix(&changed).unwrap());
-        let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
-        let first = applied(&on, &mut m, &r);
-        let before = on.counters();
+        let (old, new) = (backend.matrix(&p.matrix).unwrap(), backend.matrix(&changed).unwrap());
+        let mut m = DeviceSchwarz::default().build(p.system(), &backend).unwrap();
+        let first = applied(&backend, &mut m, &r);
+        let before = backend.counters();
         m.update_on_device(&new).unwrap();
         m.update_on_device(&new).unwrap();
-        let counted = on.counters();
+        let counted = backend.counters();
         assert_eq!(
             (counted.synchronisations, counted.allocations),
             (before.synchronisations, before.allocations)
         );
-        let expected = applied(&on, &mut m, &r);
+        let expected = applied(&backend, &mut m, &r);
         m.update_on_device(&old).unwrap();
-        assert_eq!(applied(&on, &mut m, &r), first);
+        assert_eq!(applied(&backend, &mut m, &r), first);
         m.patch_on_device(&new, Touched::Rows(&touched)).unwrap();
-        let patched = applied(&on, &mut m, &r);
+        let patched = applied(&backend, &mut m, &r);
         assert!(patched == expected && patched != first);
         assert_eq!(m.update(p.system()).unwrap(), Reused::Structure);
-        assert_eq!(applied(&on, &mut m, &r), first);
+        assert_eq!(applied(&backend, &mut m, &r), first);
     }
 }
 
@@ -131,11 +133,11 @@ fn iterations_are_those_of_the_host() {
         let mut x = vec![0.0; b.len()];
         let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let host = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
-        for on in [here.clone(), in_step(&here)] {
+        for backend in [here.clone(), in_step(&here)] {
             let mut m = DeviceSchwarz { schwarz: parameters, ..DeviceSchwarz::default() }
-                .build(p.system(), &on)
+                .build(p.system(), &backend)
                 .unwrap();
-            let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap());
+            let (a, b) = (backend.matrix(&p.matrix).unwrap(), backend.vector(&b).unwrap());
             let mut x = b.like().unwrap();
             let found = Cg::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
             assert!(found.iterations.abs_diff(host.iterations) <= 1, "{name}: {found}, on the host {host}");
@@ -159,15 +161,16 @@ fn domains_that_single_precision_loses_are_repeated() {
     let Some(here) = common::backend::<f64>() else { return };
     let a = pairs(&[-0.5, -0.9999, 0.99, -0.99999, -0.9]);
     let r = noise(10, 1);
-    for on in [here.clone(), in_step(&here)] {
+    for backend in [here.clone(), in_step(&here)] {
         for (storage, close) in [(Storage::Single, 1e-6), (Storage::Double, 1e-10)] {
             let parameters = Schwarz { storage, arithmetic: Arithmetic::Single, ..Schwarz::multilevel() };
             let mut host = Schwarz { coarse: Coarse::Domains, ..parameters }.build(&a, &Cpu::new()).unwrap();
-            let mut m =
-                DeviceSchwarz { schwarz: parameters, ..DeviceSchwarz::default() }.build(&a, &on).unwrap();
+            let mut m = DeviceSchwarz { schwarz: parameters, ..DeviceSchwarz::default() }
+                .build(&a, &backend)
+                .unwrap();
             let mut z = vec![0.0; 10];
             host.apply(&r, &mut z);
-            let gap = difference(&applied(&on, &mut m, &r), &z);
+            let gap = difference(&applied(&backend, &mut m, &r), &z);
             assert!(gap < close, "{storage:?}: {gap:.1e}");
             assert!(m.repairs().unwrap().is_empty());
         }
@@ -180,13 +183,14 @@ fn domains_that_single_precision_loses_are_repeated() {
 fn pivots_are_trusted_by_the_precision_there_is() {
     for (double, trust) in [(true, 1e-6), (false, 1e-5)] {
         let pose = |device: &mut Device| device.double &= double;
-        let Some(here) = common::posing::<f32>(pose).filter(|on| on.device().double == double) else {
+        let Some(here) = common::posing::<f32>(pose).filter(|backend| backend.device().double == double)
+        else {
             return;
         };
-        for on in [here.clone(), in_step(&here)] {
+        for backend in [here.clone(), in_step(&here)] {
             for (pivot, repaired) in [(1e-3, false), (2.0 * trust, false), (0.5 * trust, true)] {
                 let a = pairs(&[-(1.0_f64 - pivot).sqrt(), -0.5]);
-                let m = DeviceSchwarz::default().build(&a, &on).unwrap();
+                let m = DeviceSchwarz::default().build(&a, &backend).unwrap();
                 let found: Vec<_> =
                     m.repairs().unwrap().into_iter().filter(|r| r.0 == 0).map(|r| r.2).collect();
                 let expected = if repaired { vec![Repair::Shifted] } else { Vec::new() };
@@ -201,9 +205,9 @@ fn pivots_are_trusted_by_the_precision_there_is() {
 #[test]
 fn domains_that_are_not_positive_are_named() {
     let Some(here) = common::backend::<f64>() else { return };
-    for on in [here.clone(), in_step(&here)] {
+    for backend in [here.clone(), in_step(&here)] {
         let a = pairs(&[-0.5, -1.0, -2.0, f64::from(f32::MAX)]);
-        let mut m = DeviceSchwarz::default().build(&a, &on).unwrap();
+        let mut m = DeviceSchwarz::default().build(&a, &backend).unwrap();
         let mut host = Schwarz::multilevel().build(&a, &Cpu::new()).unwrap();
         let named: Vec<_> = m.repairs().unwrap().into_iter().filter(|r| r.0 == 0).collect();
         assert_eq!(named, host.repairs().filter(|r| r.0 == 0).collect::<Vec<_>>());
@@ -213,13 +217,13 @@ fn domains_that_are_not_positive_are_named() {
         );
         let (r, mut z) = (noise(8, 1), vec![0.0; 8]);
         host.apply(&r, &mut z);
-        let found = applied(&on, &mut m, &r);
+        let found = applied(&backend, &mut m, &r);
         assert!(difference(&found, &z) < 1e-5, "{found:?} {z:?}");
         // NaN that is not checked: only the domain with NaN is replaced.
         let broken = pairs(&[-0.5, f64::NAN, -0.2, -0.1]);
-        m.update_on_device(&on.matrix(&broken).unwrap()).unwrap();
+        m.update_on_device(&backend.matrix(&broken).unwrap()).unwrap();
         assert_eq!(m.repairs().unwrap().iter().filter(|r| r.0 == 0).count(), 1);
-        assert!(applied(&on, &mut m, &r).iter().all(|v| v.is_finite()));
+        assert!(applied(&backend, &mut m, &r).iter().all(|v| v.is_finite()));
     }
 }
 
@@ -241,14 +245,14 @@ fn released_constraints_are_named() {
     }
     let before = System { matrix: &constrained, ..p.system() };
     let r = noise(n, 4);
-    for on in [here.clone(), in_step(&here)] {
+    for backend in [here.clone(), in_step(&here)] {
         for structure in [StructureSource::Host, StructureSource::Device] {
             let parameters = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
             let (there, positions) =
-                (on.matrix(&p.matrix).unwrap(), on.vector(&p.positions.concat()).unwrap());
-            let mut m = parameters.build(before, &on).unwrap();
+                (backend.matrix(&p.matrix).unwrap(), backend.vector(&p.positions.concat()).unwrap());
+            let mut m = parameters.build(before, &backend).unwrap();
             m.check().unwrap();
-            m.update_on_device(&on.matrix(&constrained).unwrap()).unwrap();
+            m.update_on_device(&backend.matrix(&constrained).unwrap()).unwrap();
             m.check().unwrap();
             m.update_on_device(&there).unwrap();
             let named = m.check().unwrap_err();
@@ -256,24 +260,24 @@ fn released_constraints_are_named() {
             if structure == StructureSource::Device {
                 m.restructure_on_device(&there, &positions).unwrap();
                 m.check().unwrap();
-                m = parameters.build(before, &on).unwrap();
+                m = parameters.build(before, &backend).unwrap();
             }
             assert_eq!(m.update(p.system()).unwrap(), Reused::Nothing);
             m.check().unwrap();
-            let mut fresh = parameters.build(p.system(), &on).unwrap();
-            assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
+            let mut rebuilt = parameters.build(p.system(), &backend).unwrap();
+            assert_eq!(applied(&backend, &mut m, &r), applied(&backend, &mut rebuilt, &r));
         }
     }
 }
 
 #[test]
 fn updates_from_another_matrix_are_refused() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:20");
-    let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
-    let other = on.matrix(&problem("poisson2d:21").matrix).unwrap();
+    let mut m = DeviceSchwarz::default().build(p.system(), &backend).unwrap();
+    let other = backend.matrix(&problem("poisson2d:21").matrix).unwrap();
     assert!(matches!(m.update_on_device(&other), Err(Error::Pattern { .. })));
-    let beyond = m.patch_on_device(&on.matrix(&p.matrix).unwrap(), Touched::Rows(&[400]));
+    let beyond = m.patch_on_device(&backend.matrix(&p.matrix).unwrap(), Touched::Rows(&[400]));
     assert!(matches!(beyond, Err(Error::Shape { .. })));
     let mut zero = p.matrix.clone();
     zero.values_mut()[0] = 0.0;
@@ -285,19 +289,19 @@ fn updates_from_another_matrix_are_refused() {
 /// names the method that supports them.
 #[test]
 fn factors_of_levels_are_refused() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let p = problem("cloth:9");
     let parameters = Schwarz { weights: Weights::Energy, ..Schwarz::multilevel() };
     for structure in [StructureSource::Host, StructureSource::Device] {
         let refused = DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() }
-            .build(p.system(), &on)
+            .build(p.system(), &backend)
             .err()
             .unwrap();
         let parameter =
             matches!(refused, SetupError::Core(Error::Parameter { name: "Schwarz::weights", .. }));
         assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");
     }
-    assert!(parameters.build(p.system(), &on).is_ok());
+    assert!(parameters.build(p.system(), &backend).is_ok());
 }
 
 /// In 48 KiB of local memory, the elimination of a domain of 96 unknowns fits in `f64` and one of 128 in `f32` alone: where
@@ -308,12 +312,12 @@ fn domains_that_fit_in_f32_alone_are_refused_in_f64() {
         common::gpu(device);
         device.local = 48 << 10;
     };
-    let Some(on) = common::posing::<f64>(pose) else { return };
+    let Some(backend) = common::posing::<f64>(pose) else { return };
     let a = problem("poisson2d:32").matrix.reblock((4, 4), Zeros::Keep).unwrap();
     let build = |domain, storage, arithmetic| {
         let parameters = Schwarz { domain, storage, arithmetic, ..Schwarz::multilevel() };
         DeviceSchwarz { schwarz: parameters, structure: StructureSource::Device, ..DeviceSchwarz::default() }
-            .build(&a, &on)
+            .build(&a, &backend)
             .map(drop)
     };
     let asked = [

@@ -99,17 +99,17 @@ pub(crate) fn by_plain_loops(
 #[test]
 fn the_structure_of_the_device_equals_plain_loops() {
     let Some(here) = common::backend::<f64>() else { return };
-    for on in [here.clone(), in_step(&here)] {
+    for backend in [here.clone(), in_step(&here)] {
         for (name, domain) in [("cloth:9", 32), ("cloth:14", 8), ("poisson2d:17", 4), ("jump3d:8", 16)] {
             let p = problem(name);
             let mut parameters = all();
             parameters.schwarz.domain = domain;
-            let mut m = parameters.build(p.system(), &on).unwrap();
+            let mut m = parameters.build(p.system(), &backend).unwrap();
             let r = noise(p.matrix.shape().0, 7);
             let (expected, counts) = by_plain_loops([&p.matrix; 2], &p.positions, domain, &r);
             let nodes = m.nodes().unwrap();
             assert_eq!(nodes, counts, "{name}");
-            let gap = difference(&applied(&on, &mut m, &r), &expected);
+            let gap = difference(&applied(&backend, &mut m, &r), &expected);
             assert!(gap < 1e-9, "{name}: {gap:.1e}");
         }
     }
@@ -130,22 +130,22 @@ fn levels_have_room_or_say_so() {
     // In `far`, consecutive pairs of the chain are far from each other.
     let (near, far) = (along(|pair| pair), along(|pair| pair * 37 % 320));
     let r = noise(n as usize, 3);
-    for on in [here.clone(), in_step(&here)] {
-        let mut m = all().build(System { positions: Some(&far), ..System::from(&a) }, &on).unwrap();
+    for backend in [here.clone(), in_step(&here)] {
+        let mut m = all().build(System { positions: Some(&far), ..System::from(&a) }, &backend).unwrap();
         m.check().unwrap();
         let (expected, counts) = by_plain_loops([&a; 2], &far, 32, &r);
         assert_eq!((m.nodes().unwrap(), counts[1]), (counts, 320));
-        let gap = difference(&applied(&on, &mut m, &r), &expected);
+        let gap = difference(&applied(&backend, &mut m, &r), &expected);
         assert!(gap < 1e-9, "{gap:.1e}");
-        let mut m = all().build(System { positions: Some(&near), ..System::from(&a) }, &on).unwrap();
+        let mut m = all().build(System { positions: Some(&near), ..System::from(&a) }, &backend).unwrap();
         m.check().unwrap();
-        let (there, moved) = (on.matrix(&a).unwrap(), on.vector(&far.concat()).unwrap());
+        let (there, moved) = (backend.matrix(&a).unwrap(), backend.vector(&far.concat()).unwrap());
         m.restructure_on_device(&there, &moved).unwrap();
         let told = m.check().unwrap_err();
         let lacking =
             |e: &SetupError| matches!(e, SetupError::Core(Error::Capacity { count: 320, capacity: 160, .. }));
         assert!(lacking(&told), "{told}");
-        m.restructure_on_device(&there, &on.vector(&near.concat()).unwrap()).unwrap();
+        m.restructure_on_device(&there, &backend.vector(&near.concat()).unwrap()).unwrap();
         m.check().unwrap();
     }
 }
@@ -154,35 +154,38 @@ fn levels_have_room_or_say_so() {
 /// the device, bit for bit.
 #[test]
 fn nodes_that_moved_are_sorted_without_synchronisation() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let p = problem("cloth:60");
     let moved: Vec<[f64; 3]> = p.positions.iter().map(|&[x, y, z]| [y * y, -x, z]).collect();
-    let a = on.matrix(&p.matrix).unwrap();
-    let there = |points: &[[f64; 3]]| on.vector(&points.concat()).unwrap();
+    let a = backend.matrix(&p.matrix).unwrap();
+    let there = |points: &[[f64; 3]]| backend.vector(&points.concat()).unwrap();
     let (before, after) = (there(&p.positions), there(&moved));
     let r = noise(p.matrix.shape().0, 7);
-    let mut m = all().build(p.system(), &on).unwrap();
-    let first = applied(&on, &mut m, &r);
-    let fresh = all().build(System { positions: Some(&moved), ..p.system() }, &on);
-    let expected = applied(&on, &mut fresh.unwrap(), &r);
-    let counted = on.counters();
+    let mut m = all().build(p.system(), &backend).unwrap();
+    let first = applied(&backend, &mut m, &r);
+    let rebuilt = all().build(System { positions: Some(&moved), ..p.system() }, &backend);
+    let expected = applied(&backend, &mut rebuilt.unwrap(), &r);
+    let counted = backend.counters();
     m.restructure_on_device(&a, &after).unwrap();
-    let now = on.counters();
+    let now = backend.counters();
     assert_eq!((now.synchronisations, now.allocations), (counted.synchronisations, counted.allocations));
-    assert!(applied(&on, &mut m, &r) == expected && expected != first);
+    assert!(applied(&backend, &mut m, &r) == expected && expected != first);
     m.restructure_on_device(&a, &before).unwrap();
-    assert_eq!(applied(&on, &mut m, &r), first);
-    assert!(matches!(m.restructure_on_device(&a, &on.vector(&[0.0; 3]).unwrap()), Err(Error::Shape { .. })));
+    assert_eq!(applied(&backend, &mut m, &r), first);
+    assert!(matches!(
+        m.restructure_on_device(&a, &backend.vector(&[0.0; 3]).unwrap()),
+        Err(Error::Shape { .. })
+    ));
 }
 
 /// With the structure of the device, the number of iterations is little larger than with the structure of the
 /// host for the same couplings.
 #[test]
 fn iterations_stay_near_those_of_the_host() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     for name in ["cloth:60", "poisson2d:70", "elasticity3d:8"] {
         let p = problem(name);
-        let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&p.right_hand_side(1)).unwrap());
+        let (a, b) = (backend.matrix(&p.matrix).unwrap(), backend.vector(&p.right_hand_side(1)).unwrap());
         let parameters = Schwarz {
             coarse: Coarse::Domains,
             coupling: Coupling::Adjacency,
@@ -195,8 +198,8 @@ fn iterations_stay_near_those_of_the_host() {
             assert_eq!(report.outcome, Outcome::Converged);
             report.iterations
         };
-        let host = count(&mut parameters.build(p.system(), &on).unwrap());
-        let mut m = DeviceSchwarz { schwarz: parameters, ..all() }.build(p.system(), &on).unwrap();
+        let host = count(&mut parameters.build(p.system(), &backend).unwrap());
+        let mut m = DeviceSchwarz { schwarz: parameters, ..all() }.build(p.system(), &backend).unwrap();
         let device = count(&mut m);
         println!("{name}: {host} by the host, {device} by the device, levels {:?}", m.nodes().unwrap());
         assert!(device <= host + host / 2, "{name}: {host} by the host, {device} by the device");
@@ -205,7 +208,7 @@ fn iterations_stay_near_those_of_the_host() {
 
 #[test]
 fn structures_of_small_systems_cover_all_nodes() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     for n in [0, 1, 2, 31, 32, 33, 1000] {
         let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 2.5)).collect();
         for i in 2..n {
@@ -214,9 +217,9 @@ fn structures_of_small_systems_cover_all_nodes() {
         let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
         let positions: Vec<[f64; 3]> = (0..n).map(|i| [f64::from(i), 0.0, 0.0]).collect();
         for positions in [None, Some(&positions[..])] {
-            let mut m = all().build(System { positions, ..System::from(&a) }, &on).unwrap();
+            let mut m = all().build(System { positions, ..System::from(&a) }, &backend).unwrap();
             let r = vec![1.0; n as usize];
-            let z = applied(&on, &mut m, &r);
+            let z = applied(&backend, &mut m, &r);
             assert!(z.iter().all(|v| *v > 0.0 && v.is_finite()), "{n}");
             assert!(
                 z.first().is_none_or(|v| (v - 0.4).abs() < 1e-12),
@@ -227,20 +230,21 @@ fn structures_of_small_systems_cover_all_nodes() {
     let p = problem("poisson2d:10");
     let mut large = all();
     large.schwarz.domain = 33;
-    assert!(matches!(large.build(p.system(), &on), Err(SetupError::Core(Error::Parameter { .. }))));
+    assert!(matches!(large.build(p.system(), &backend), Err(SetupError::Core(Error::Parameter { .. }))));
 }
 
 /// The listing of the book.
 #[test]
 fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
-    let Some(on) = common::backend::<f64>() else { return Ok(()) };
+    let Some(backend) = common::backend::<f64>() else { return Ok(()) };
     let p = problem("cloth:40");
     // ANCHOR: book
-    let (a, b) = (on.matrix(&p.matrix)?, on.vector(&p.right_hand_side(1))?);
+    let a = backend.matrix(&p.matrix)?;
+    let b = backend.vector(&p.right_hand_side(1))?;
     let mut cg = Cg::new(Stop { check_every: 10, ..Stop::relative(1e-4) });
 
     // 1. Set up on the host, apply on the device.
-    let mut m = Schwarz::multilevel().build(p.system(), &on)?;
+    let mut m = Schwarz::multilevel().build(p.system(), &backend)?;
     let mut x = b.like()?;
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
 
@@ -248,8 +252,8 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     // positions stored there.
     let structure = StructureSource::Device;
     let options = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
-    let mut m = options.build(p.system(), &on)?;
-    let positions = on.vector(&p.positions.concat())?;
+    let mut m = options.build(p.system(), &backend)?;
+    let positions = backend.vector(&p.positions.concat())?;
     m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3)
     m.update_on_device(&a)?; // every step: values have changed
     m.patch_on_device(&a, Touched::Rows(&[500, 620]))?; // two rows have changed
@@ -263,7 +267,7 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
 /// An update that builds again, without positions, has the domains of the positions of the build.
 #[test]
 fn a_rebuild_keeps_the_positions_of_the_build() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let p = problem("cloth:20");
     let n = p.positions.len() as u32;
     // Nodes in an order in which neighbours are far apart.
@@ -286,14 +290,14 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
     for structure in [StructureSource::Host, StructureSource::Device] {
         let parameters = DeviceSchwarz { structure, ..all() };
         let with = |a| System { positions: Some(&positions), ..System::from(a) };
-        let mut found = parameters.build(with(&a), &on).unwrap();
+        let mut found = parameters.build(with(&a), &backend).unwrap();
         assert!(!found.to_string().contains("earlier"), "{found}");
         assert_eq!(found.update(&changed).unwrap(), Reused::Nothing);
         assert!(found.to_string().contains("positions of an earlier build"), "{found}");
-        let [mut kept, mut lost] =
-            [with(&changed), System::from(&changed)].map(|system| parameters.build(system, &on).unwrap());
-        let expected = applied(&on, &mut kept, &r);
-        assert!(applied(&on, &mut found, &r) == expected, "{structure:?}");
-        assert!(applied(&on, &mut lost, &r) != expected, "{structure:?}: positions change the domains");
+        let [mut kept, mut lost] = [with(&changed), System::from(&changed)]
+            .map(|system| parameters.build(system, &backend).unwrap());
+        let expected = applied(&backend, &mut kept, &r);
+        assert!(applied(&backend, &mut found, &r) == expected, "{structure:?}");
+        assert!(applied(&backend, &mut lost, &r) != expected, "{structure:?}: positions change the domains");
     }
 }

@@ -171,27 +171,27 @@ macro_rules! conforms {
     ($name:ident, $real:ty, $kind:expr, $tolerance:expr) => {
         #[test]
         fn $name() {
-            let Some(on) = common::backend::<$real>() else { return };
-            for on in [in_step(&on), on].map($kind) {
-                conformance::products(&Split(on.clone()), $tolerance);
-                conformance::relaxation(&Split(on), $tolerance);
+            let Some(backend) = common::backend::<$real>() else { return };
+            for backend in [in_step(&backend), backend].map($kind) {
+                conformance::products(&Split(backend.clone()), $tolerance);
+                conformance::relaxation(&Split(backend), $tolerance);
             }
         }
     };
 }
-conforms!(sums_conform_in_double, f64, |on| on, 1e-14);
-conforms!(sums_conform_in_mixed, f64, |on: OpenCl<f64>| on.mixed(), 1e-6);
-conforms!(sums_conform_in_single, f32, |on| on, 1e-6);
+conforms!(sums_conform_in_double, f64, |backend| backend, 1e-14);
+conforms!(sums_conform_in_mixed, f64, |backend: OpenCl<f64>| backend.mixed(), 1e-6);
+conforms!(sums_conform_in_single, f32, |backend| backend, 1e-6);
 
 /// Contact sets are replaced in the same memory: products are correct, two runs agree bit for bit, and
 /// nothing is allocated.
-fn sets_are_replaced(on: &OpenCl<f64>) {
+fn sets_are_replaced(backend: &OpenCl<f64>) {
     let (n, b) = (200, 3);
     let a = ring(n, b);
-    let elastic = on.matrix(&a).unwrap();
-    let mut contact = DeviceContacts::new(on, n, b, 1000).unwrap();
+    let elastic = backend.matrix(&a).unwrap();
+    let mut contact = DeviceContacts::new(backend, n, b, 1000).unwrap();
     let (x, mut y) = (noise(n * b, 1), vec![0.0; n * b]);
-    let (vx, mut vy) = (on.vector(&x).unwrap(), on.zeros(n * b).unwrap());
+    let (vx, mut vy) = (backend.vector(&x).unwrap(), backend.zeros(n * b).unwrap());
     let mut host = Contacts::new(n, b).unwrap();
     let mut check = |count: u32, contact: &mut DeviceContacts<f64>| {
         let (contacts, stiffness) = common::touching(n as u32, count, b, count);
@@ -207,30 +207,30 @@ fn sets_are_replaced(on: &OpenCl<f64>) {
         assert_eq!(first, read(&vy));
     };
     check(40, &mut contact);
-    let allocations = on.counters().allocations;
+    let allocations = backend.counters().allocations;
     for count in [0, 7, 50, 0, 40] {
         check(count, &mut contact);
     }
-    assert_eq!(on.counters().allocations, allocations);
+    assert_eq!(backend.counters().allocations, allocations);
 }
 
 #[test]
 fn sets_are_replaced_in_place() {
-    let Some(on) = common::backend::<f64>() else { return };
-    sets_are_replaced(&on);
+    let Some(backend) = common::backend::<f64>() else { return };
+    sets_are_replaced(&backend);
 }
 
 #[test]
 fn sets_are_replaced_on_a_gpu() {
-    let Some(on) = common::posing::<f64>(common::gpu) else { return };
-    sets_are_replaced(&on);
+    let Some(backend) = common::posing::<f64>(common::gpu) else { return };
+    sets_are_replaced(&backend);
 }
 
 /// A set that does not fit is an error that contains the required size, and the old set is kept.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
-    let Some(on) = common::backend::<f32>() else { return };
-    let mut contact = DeviceContacts::new(&on, 30, 1, 10).unwrap();
+    let Some(backend) = common::backend::<f32>() else { return };
+    let mut contact = DeviceContacts::new(&backend, 30, 1, 10).unwrap();
     let mut host = Contacts::<f64>::new(30, 1).unwrap();
     host.assemble(&[Stencil::point_point(3, 20)], &[2.0]).unwrap();
     contact.replace(&host).unwrap();
@@ -245,7 +245,7 @@ fn overflow_is_named_and_changes_nothing() {
     assert!(matches!(contact.replace(&host), Err(Error::Range { .. })));
     assert!(matches!(contact.replace(&Contacts::<f64>::new(31, 1).unwrap()), Err(Error::Shape { .. })));
     assert_eq!(contact.read().unwrap(), before);
-    let elastic = on.matrix(&ring(31, 1)).unwrap();
+    let elastic = backend.matrix(&ring(31, 1)).unwrap();
     assert!(matches!(DeviceSum::new(&elastic, &contact), Err(Error::Shape { .. })));
 }
 
@@ -253,16 +253,16 @@ fn overflow_is_named_and_changes_nothing() {
 fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
     let Some(here) = common::backend::<V>() else { return };
     let gpu = common::posing::<V>(common::gpu).unwrap();
-    for (on, b) in [(&here, 1), (&here, 3), (&here, 6), (&gpu, 3)] {
+    for (backend, b) in [(&here, 1), (&here, 3), (&here, 6), (&gpu, 3)] {
         let n = 70;
         let a = ring(n, b);
         let (contacts, stiffness) = common::touching(n as u32, 30, b, 5);
         let mut host = Contacts::new(n, b).unwrap();
         host.assemble(&contacts, &stiffness).unwrap();
-        let mut contact = DeviceContacts::new(on, n, b, host.len()).unwrap();
+        let mut contact = DeviceContacts::new(backend, n, b, host.len()).unwrap();
         contact.replace(&host).unwrap();
         let r: Vec<V> = noise(n * b, 2).into_iter().map(V::from_f64).collect();
-        let (vr, mut vz) = (on.vector(&r).unwrap(), on.zeros(n * b).unwrap());
+        let (vr, mut vz) = (backend.vector(&r).unwrap(), backend.zeros(n * b).unwrap());
         let mut close = |m: &mut DeviceJacobi<V>, host: &Bsr<f64>| {
             m.apply(&vr, &mut vz);
             let d = DenseBlocks::inverse_diagonal(host, "test").unwrap();
@@ -273,7 +273,7 @@ fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
             }
         };
         for format in [Format::Rows, Format::Ell, Format::Sliced] {
-            let elastic = DeviceMatrix::new(on, &a, format).unwrap();
+            let elastic = DeviceMatrix::new(backend, &a, format).unwrap();
             let mut m = DeviceJacobi::new(&elastic, 1.0).unwrap();
             close(&mut m, &a);
             let sum = DeviceSum::new(&elastic, &contact).unwrap();
@@ -298,13 +298,13 @@ fn diagonals_are_the_hosts_in_f32() {
 /// matrix.
 #[test]
 fn faulty_diagonals_are_named() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let mut a = ring(50, 2);
     let block = |a: &Bsr<f64>, i: usize| 4 * a.pattern().find(i, i).unwrap();
     let (singular, negative) = (block(&a, 30), block(&a, 31));
     a.values_mut()[singular..singular + 4].copy_from_slice(&[1.0, 2.0, 2.0, 4.0]);
     a.values_mut()[negative..negative + 4].copy_from_slice(&[-3.0, 0.0, 0.0, 4.0]);
-    let mut there = on.matrix(&a).unwrap();
+    let mut there = backend.matrix(&a).unwrap();
     let fault = DeviceJacobi::new(&there, 1.0).err().unwrap();
     assert_eq!(fault, SetupError::SingularBlock { node: 30, first_row: 60 });
     a.values_mut()[singular + 3] = 9.0;
@@ -320,7 +320,7 @@ fn faulty_diagonals_are_named() {
 /// host with the merged matrix.
 #[test]
 fn solves_run_on_sums() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let n = 300;
     let entries = (0..n).flat_map(|i| {
         let next = (i + 1 < n).then_some([(i, i + 1, -1.0), (i + 1, i, -1.0)]);
@@ -337,12 +337,12 @@ fn solves_run_on_sums() {
     let mut expected = Cg::new(Stop::relative(1e-8));
     let expected = expected.solve(&merged, &mut &host, &b, &mut x).unwrap().converged().unwrap();
 
-    let elastic = on.matrix(&chain).unwrap();
-    let mut contact = DeviceContacts::new(&on, n as usize, 1, set.len()).unwrap();
+    let elastic = backend.matrix(&chain).unwrap();
+    let mut contact = DeviceContacts::new(&backend, n as usize, 1, set.len()).unwrap();
     contact.replace(&set).unwrap();
     let sum = DeviceSum::new(&elastic, &contact).unwrap();
     let mut m = DeviceJacobi::new(&sum, 1.0).unwrap();
-    let (vb, mut vx) = (on.vector(&b).unwrap(), on.zeros(n as usize).unwrap());
+    let (vb, mut vx) = (backend.vector(&b).unwrap(), backend.zeros(n as usize).unwrap());
     let report =
         Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &vb, &mut vx).unwrap().converged().unwrap();
     assert!(report.iterations.abs_diff(expected.iterations) <= 1);

@@ -21,13 +21,13 @@ fn entries<T: Real>(n: usize, seed: usize) -> Vec<T> {
 /// Runs the same operations on the host and on the device, from the same four vectors. Afterwards the vectors
 /// must agree bit for bit, and the returned numbers up to 16 (n + 1) ε.
 fn agree<T: Real>(
-    on: &OpenCl<T>,
+    backend: &OpenCl<T>,
     host: impl Fn(&mut [Vec<T>; 4]) -> Vec<T>,
     device: impl Fn(&mut [DeviceVector<T>; 4]) -> Vec<T>,
 ) {
     for n in SIZES {
         let mut h: [Vec<T>; 4] = std::array::from_fn(|k| entries(n, k));
-        let mut d = [0, 1, 2, 3].map(|k| on.vector(&h[k]).unwrap());
+        let mut d = [0, 1, 2, 3].map(|k| backend.vector(&h[k]).unwrap());
         let (expected, found) = (host(&mut h), device(&mut d));
         for (h, d) in h.iter().zip(&d) {
             assert_eq!(*h, read(d), "n = {n}");
@@ -42,20 +42,20 @@ fn agree<T: Real>(
 
 /// Runs the same generic code on the host and on the device.
 macro_rules! both {
-    ($on:expr, |$v:ident| $body:expr) => {
-        agree($on, |$v: &mut [Vec<_>; 4]| $body, |$v: &mut [DeviceVector<_>; 4]| $body)
+    ($backend:expr, |$v:ident| $body:expr) => {
+        agree($backend, |$v: &mut [Vec<_>; 4]| $body, |$v: &mut [DeviceVector<_>; 4]| $body)
     };
 }
 
 fn invariants<T: Real>() {
-    for on in [common::backend::<T>(), common::posing::<T>(common::gpu)].into_iter().flatten() {
-        properties_on(&on);
+    for backend in [common::backend::<T>(), common::posing::<T>(common::gpu)].into_iter().flatten() {
+        properties_on(&backend);
     }
 }
 
-fn properties_on<T: Real>(on: &OpenCl<T>) {
+fn properties_on<T: Real>(backend: &OpenCl<T>) {
     let t = T::from_f64;
-    both!(on, |v| {
+    both!(backend, |v| {
         v[0].fill(t(2.5));
         v[1] = v[2].like().unwrap();
         let [_, _, x, y] = v;
@@ -63,7 +63,7 @@ fn properties_on<T: Real>(on: &OpenCl<T>) {
         vec![]
     });
     for (a, b) in [(0.3, 0.7), (0.3, 1.0), (-2.0, 0.0), (0.0, -1.0)] {
-        both!(on, |v| {
+        both!(backend, |v| {
             let [x, y, z, d] = v;
             let (a, b) = (x.scalar(t(a)), x.scalar(t(b)));
             y.axpby(&a, x, &b);
@@ -73,7 +73,7 @@ fn properties_on<T: Real>(on: &OpenCl<T>) {
             vec![a.read(), b.read()]
         });
     }
-    both!(on, |v| {
+    both!(backend, |v| {
         let [x, y, z, w] = v;
         let sums = x.dots([y, x, z, w, y]);
         let d = x.dot_magnitude(y);
@@ -82,18 +82,18 @@ fn properties_on<T: Real>(on: &OpenCl<T>) {
         found.extend([d.value.read(), d.magnitude.read(), x.norm(), x.dot(w).read()]);
         found
     });
-    both!(on, |v| {
+    both!(backend, |v| {
         let [x, y, z, w] = v;
         let pairs = Vector::dot_magnitudes([(&*x, &*y), (z, y), (x, x), (w, z)]);
         pairs.iter().flat_map(|d| [d.value.read(), d.magnitude.read()]).collect()
     });
-    both!(on, |v| {
+    both!(backend, |v| {
         let [x, r, p, q] = v;
         let a = x.scalar(t(0.125));
         vec![Vector::cg_update(x, r, &a, p, q).read()]
     });
     for b in [0.0, 0.75] {
-        both!(on, |v| {
+        both!(backend, |v| {
             let (u, w) = (v[2].like().unwrap(), v[3].like().unwrap());
             let [x, r, p, s] = v;
             let (mut u, mut w) = (u, w);
@@ -110,15 +110,15 @@ fn properties_on<T: Real>(on: &OpenCl<T>) {
 /// reduction.
 #[test]
 fn pairs_share_a_reduction() {
-    for on in [common::backend::<f32>(), common::posing::<f32>(common::gpu)].into_iter().flatten() {
+    for backend in [common::backend::<f32>(), common::posing::<f32>(common::gpu)].into_iter().flatten() {
         for n in SIZES {
-            let [x, y, z] = [0, 1, 2].map(|k| on.vector(&entries(n, k)).unwrap());
+            let [x, y, z] = [0, 1, 2].map(|k| backend.vector(&entries(n, k)).unwrap());
             let pairs = [(&x, &y), (&z, &y), (&x, &x)];
-            let before = on.counters().launches;
+            let before = backend.counters().launches;
             let two = DeviceVector::dot_magnitudes([pairs[1], pairs[0]]);
-            assert_eq!(on.counters().launches, before + 1);
+            assert_eq!(backend.counters().launches, before + 1);
             let three = DeviceVector::dot_magnitudes(pairs);
-            assert_eq!(on.counters().launches, before + 2);
+            assert_eq!(backend.counters().launches, before + 2);
             let alone = pairs.map(|(x, y)| x.dot_magnitude(y));
             let expected = alone.iter().chain([&alone[1], &alone[0]]);
             for (shared, alone) in three.iter().chain(&two).zip(expected) {
@@ -133,10 +133,10 @@ fn pairs_share_a_reduction() {
 /// A vector that is renewed keeps its buffer if it is large enough, and moves to the backend of the other vector.
 #[test]
 fn renewed_vectors_keep_their_buffers() {
-    let (Some(on), Some(there)) = (common::backend::<f64>(), common::backend::<f64>()) else { return };
-    let [long, short] = [1000, 10].map(|n| on.vector(&entries(n, n)).unwrap());
+    let (Some(backend), Some(there)) = (common::backend::<f64>(), common::backend::<f64>()) else { return };
+    let [long, short] = [1000, 10].map(|n| backend.vector(&entries(n, n)).unwrap());
     let mut v = long.like().unwrap();
-    let before = on.counters().allocations;
+    let before = backend.counters().allocations;
     for like in [&short, &long, &short] {
         v.fill(f64::NAN);
         v.renew_like(like).unwrap();
@@ -144,9 +144,9 @@ fn renewed_vectors_keep_their_buffers() {
         v.copy(like);
         assert_eq!(v.dot(&v).read(), like.dot(like).read());
     }
-    assert_eq!(on.counters().allocations, before);
-    v.renew_like(&on.zeros(1001).unwrap()).unwrap();
-    assert_eq!((read(&v), on.counters().allocations), (vec![0.0; 1001], before + 2));
+    assert_eq!(backend.counters().allocations, before);
+    v.renew_like(&backend.zeros(1001).unwrap()).unwrap();
+    assert_eq!((read(&v), backend.counters().allocations), (vec![0.0; 1001], before + 2));
     v.renew_like(&there.vector(&[5.0]).unwrap()).unwrap();
     assert_eq!(read(&v), [0.0]);
     v.sync().unwrap();
@@ -165,21 +165,21 @@ fn operations_agree_with_the_host_in_f32() {
 /// Arithmetic with scalars does not synchronise, and seven results are read with one synchronisation.
 #[test]
 fn scalars_are_lazy() {
-    let Some(on) = common::backend::<f64>() else { return };
-    let x = on.vector(&[1.0, 2.0]).unwrap();
+    let Some(backend) = common::backend::<f64>() else { return };
+    let x = backend.vector(&[1.0, 2.0]).unwrap();
     let host =
         |a: f64, b: f64, c: f64| [a.over(&b, &c), -a, a + b, a * b, a / b, b.over(&a, &c), c.over(&b, &a)];
     for [a, b, c] in
         [[6.0, 2.0, 0.0], [1.0, -3.0, 0.5], [f64::NAN, 1.0, 0.0], [2.0, f64::NAN, 1.0], [0.0, -0.0, -1.0]]
     {
-        let before = on.counters().synchronisations;
+        let before = backend.counters().synchronisations;
         let [da, db, dc] = [a, b, c].map(|v| x.scalar(v));
         let (sum, product) = (da.clone() + db.clone(), da.clone() * db.clone());
         let (negative, quotient) = (-da.clone(), da.clone() / db.clone());
         let (over, under, frozen) = (da.over(&db, &dc), db.over(&da, &dc), dc.over(&db, &da));
-        assert_eq!(on.counters().synchronisations, before, "nothing has been looked at");
+        assert_eq!(backend.counters().synchronisations, before, "nothing has been read");
         let found = DeviceVector::wait_for([&over, &negative, &sum, &product, &quotient, &under, &frozen]);
-        assert_eq!(on.counters().synchronisations, before + 1);
+        assert_eq!(backend.counters().synchronisations, before + 1);
         for (f, h) in found.into_iter().zip(host(a, b, c)) {
             assert!(f.to_bits() == h.to_bits() || f.is_nan() && h.is_nan(), "{f} for {h}");
         }
@@ -190,39 +190,39 @@ fn scalars_are_lazy() {
 /// values are kept.
 #[test]
 fn scalars_are_reused() {
-    let Some(on) = common::backend::<f32>() else { return };
-    let x = on.vector(&[1.0]).unwrap();
-    let before = on.counters().allocations;
+    let Some(backend) = common::backend::<f32>() else { return };
+    let x = backend.vector(&[1.0]).unwrap();
+    let before = backend.counters().allocations;
     let mut sum = x.scalar(0.0);
     for k in 0..2000 {
         sum = sum + x.scalar(k as f32);
     }
-    assert_eq!((sum.read(), on.counters().allocations), (1_999_000.0, before));
+    assert_eq!((sum.read(), backend.counters().allocations), (1_999_000.0, before));
     let many: Vec<_> = (0..1000).map(|k| x.scalar(k as f32) + x.scalar(0.5)).collect();
     assert!(many.iter().enumerate().all(|(k, s)| s.read() == k as f32 + 0.5));
-    assert!(on.counters().allocations > before);
+    assert!(backend.counters().allocations > before);
 }
 
 /// A number of the host takes a launch only if a kernel needs it, together with others; reading it takes none.
 #[test]
 fn numbers_of_the_host_are_set_together() {
-    let Some(on) = common::backend::<f64>() else { return };
-    let (x, mut y) = (on.vector(&[3.0]).unwrap(), on.vector(&[5.0]).unwrap());
-    let before = on.counters();
+    let Some(backend) = common::backend::<f64>() else { return };
+    let (x, mut y) = (backend.vector(&[3.0]).unwrap(), backend.vector(&[5.0]).unwrap());
+    let before = backend.counters();
     let [a, b, unused] = [2.5, -0.5, 7.0].map(|v| x.scalar(v));
-    assert_eq!((unused.read(), on.counters()), (7.0, before));
+    assert_eq!((unused.read(), backend.counters()), (7.0, before));
     y.axpby(&a, &x, &b);
-    assert_eq!(on.counters().launches, before.launches + 2);
+    assert_eq!(backend.counters().launches, before.launches + 2);
     y.axpby(&x.scalar(0.0), &x, &x.scalar(1.0));
-    assert_eq!(on.counters().launches, before.launches + 3);
+    assert_eq!(backend.counters().launches, before.launches + 3);
     assert_eq!(read(&y), [5.0]);
 }
 
 /// If a factor is zero, the old values are not read.
 #[test]
 fn zero_factor_ignores_old_entries() {
-    let Some(on) = common::backend::<f64>() else { return };
-    let (x, mut y) = (on.vector(&[3.0]).unwrap(), on.vector(&[f64::NAN]).unwrap());
+    let Some(backend) = common::backend::<f64>() else { return };
+    let (x, mut y) = (backend.vector(&[3.0]).unwrap(), backend.vector(&[f64::NAN]).unwrap());
     y.axpby(&x.scalar(2.0), &x, &x.scalar(0.0));
     assert_eq!(read(&y), [6.0]);
     y.fill(f64::NAN);
@@ -233,9 +233,9 @@ fn zero_factor_ignores_old_entries() {
 /// Sums of single-precision vectors do not lose digits with increasing length if the device has `f64`.
 #[test]
 fn single_precision_sums_in_double() {
-    let Some(on) = common::backend::<f32>().filter(|on| on.device().double) else { return };
+    let Some(backend) = common::backend::<f32>().filter(|backend| backend.device().double) else { return };
     let n = 1 << 20;
-    let x = on.vector(&vec![0.1; n]).unwrap();
+    let x = backend.vector(&vec![0.1; n]).unwrap();
     let exact = f64::from(0.1_f32).powi(2) * n as f64;
     assert!((f64::from(x.dot(&x).read()) - exact).abs() < 1e-7 * exact);
 }
@@ -244,42 +244,43 @@ fn single_precision_sums_in_double() {
 #[test]
 fn failures_are_typed() {
     // A device of its own, whose memory no other test takes.
-    let Some(on) = common::posing::<f64>(|_| ()) else { return };
+    let Some(backend) = common::posing::<f64>(|_| ()) else { return };
     let shape = |found| Err(Error::Shape { what: "host copy", expected: 2, found });
-    let mut x = on.vector(&[1.0, 2.0]).unwrap();
-    assert_eq!(on.read(&x, &mut [0.0; 3]), shape(3));
-    assert_eq!(on.write(&[], &mut x), shape(0));
-    let (needed, memory) = (1_u64 << 58, on.device().memory);
-    let refused = on.zeros(1 << 55).unwrap_err();
+    let mut x = backend.vector(&[1.0, 2.0]).unwrap();
+    assert_eq!(backend.read(&x, &mut [0.0; 3]), shape(3));
+    assert_eq!(backend.write(&[], &mut x), shape(0));
+    let (needed, memory) = (1_u64 << 58, backend.device().memory);
+    let refused = backend.zeros(1 << 55).unwrap_err();
     assert!(matches!(refused, Error::Memory { needed: n, available } if n == needed && available < memory));
-    assert_eq!(on.check_memory(needed), Err(refused));
-    let held = on.counters().bytes;
-    drop(on.zeros(1000).unwrap());
-    assert_eq!((on.counters().bytes, on.check_memory(8000)), (held, Ok(())));
-    on.write(&[5.0, 12.0], &mut x).unwrap();
+    assert_eq!(backend.check_memory(needed), Err(refused));
+    let held = backend.counters().bytes;
+    drop(backend.zeros(1000).unwrap());
+    assert_eq!((backend.counters().bytes, backend.check_memory(8000)), (held, Ok(())));
+    backend.write(&[5.0, 12.0], &mut x).unwrap();
     assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
 }
 
 /// Blocks with a row that overflows or becomes zero in f32 are refused, and the old blocks are kept.
 #[test]
 fn blocks_beyond_the_range_are_refused() {
-    let Some(on) = common::backend::<f32>() else { return };
+    let Some(backend) = common::backend::<f32>() else { return };
     for size in [2, 33] {
         let blocks = |v: f64| {
             let mut values = vec![1.0; 3 * size * size];
             values[size * size..(size + 1) * size].fill(v); // the first row of the second block
             DenseBlocks::new(size, values).unwrap()
         };
-        let mut kept = on.blocks(&blocks(2.0)).unwrap();
+        let mut kept = backend.blocks(&blocks(2.0)).unwrap();
         let applied = |kept: &<OpenCl<f32> as Backend>::Blocks| {
-            let (r, mut z) = (on.vector(&vec![1.0; 3 * size]).unwrap(), on.zeros(3 * size).unwrap());
+            let (r, mut z) =
+                (backend.vector(&vec![1.0; 3 * size]).unwrap(), backend.zeros(3 * size).unwrap());
             OpenCl::<f32>::apply_blocks(kept, 1.0, &r, 0.0, &mut z);
             read(&z)
         };
         let before = applied(&kept);
         for v in [1e50, 1e-50] {
             let range = |found: Option<Error>| matches!(found, Some(Error::Range { storage: "f32", .. }));
-            assert!(range(on.blocks(&blocks(v)).err()), "{size}: {v:e}");
+            assert!(range(backend.blocks(&blocks(v)).err()), "{size}: {v:e}");
             assert!(range(OpenCl::<f32>::set_blocks(&mut kept, &blocks(v)).err()), "{size}: {v:e}");
         }
         assert_eq!(applied(&kept), before);
@@ -289,14 +290,14 @@ fn blocks_beyond_the_range_are_refused() {
 /// The position of the first NaN or infinite entry is found.
 #[test]
 fn the_first_entry_that_is_not_finite_is_found() {
-    for on in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
+    for backend in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
         for n in SIZES {
-            assert_eq!(on.vector(&entries(n, 1)).unwrap().first_not_finite(), None, "n = {n}");
+            assert_eq!(backend.vector(&entries(n, 1)).unwrap().first_not_finite(), None, "n = {n}");
             for k in [0, n / 2, n.saturating_sub(1)].into_iter().filter(|&k| k < n) {
                 for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                     let mut host = entries(n, 1);
                     (host[n - 1], host[k]) = (f64::NAN, bad);
-                    assert_eq!(on.vector(&host).unwrap().first_not_finite(), Some(k), "n = {n}, {bad}");
+                    assert_eq!(backend.vector(&host).unwrap().first_not_finite(), Some(k), "n = {n}, {bad}");
                 }
             }
         }
@@ -306,15 +307,15 @@ fn the_first_entry_that_is_not_finite_is_found() {
 /// A Krylov method reports an entry of b or of the initial x that is not finite, and leaves x unchanged.
 #[test]
 fn methods_name_what_is_not_finite() {
-    let Some(on) = common::backend::<f64>() else { return };
+    let Some(backend) = common::backend::<f64>() else { return };
     let n = 1000;
-    let a = on.matrix(&Bsr::<f64>::identity(n, 1).unwrap()).unwrap();
+    let a = backend.matrix(&Bsr::<f64>::identity(n, 1).unwrap()).unwrap();
     for k in [0, 33, n - 1] {
         for what in ["b", "x"] {
             let (mut b, mut x) = (vec![1.0; n], vec![0.5; n]);
             let wrong = if what == "b" { &mut b } else { &mut x };
             wrong[k] = f64::NAN;
-            let (b, mut there) = (on.vector(&b).unwrap(), on.vector(&x).unwrap());
+            let (b, mut there) = (backend.vector(&b).unwrap(), backend.vector(&x).unwrap());
             let refused = Cg::default().solve(&a, &mut Identity, &b, &mut there);
             assert_eq!(refused, Err(Error::NotFinite { what, index: k }));
             let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
@@ -337,26 +338,26 @@ fn operands_of_two_backends_panic() {
 /// `f32` works.
 #[test]
 fn a_device_without_double_is_refused() {
-    let Some(on) = common::backend::<f32>() else { return };
-    let mut device = on.device().clone();
+    let Some(backend) = common::backend::<f32>() else { return };
+    let mut device = backend.device().clone();
     device.double = false;
     let refused = OpenCl::<f64>::on(&device).unwrap_err();
     assert_eq!(refused, DeviceError::Precision { precision: "f64", found: 1 });
-    let on = OpenCl::<f32>::on(&device).unwrap();
-    assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
+    let backend = OpenCl::<f32>::on(&device).unwrap();
+    assert_eq!(backend.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
 }
 
 /// A device that is nearly full refuses objects that do not fit, and existing objects stay valid.
 #[test]
 fn a_full_device_says_what_is_left() {
-    let Some(on) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
-    let kept = on.vector(&[2.0; 1000]).unwrap();
-    let left = (1 << 20) - on.counters().bytes;
-    let refused = on.zeros(1 << 17).unwrap_err();
+    let Some(backend) = common::posing::<f64>(|device| device.memory = 1 << 20) else { return };
+    let kept = backend.vector(&[2.0; 1000]).unwrap();
+    let left = (1 << 20) - backend.counters().bytes;
+    let refused = backend.zeros(1 << 17).unwrap_err();
     assert_eq!(refused, Error::Memory { needed: 1 << 20, available: left });
     let a = Bsr::<f64>::identity(80_000, 1).unwrap();
-    let before = on.counters();
-    assert!(matches!(on.matrix(&a), Err(Error::Memory { available, .. }) if available == left));
-    assert_eq!(on.counters().bytes, before.bytes);
-    assert_eq!((read(&kept), on.sync()), (vec![2.0; 1000], Ok(())));
+    let before = backend.counters();
+    assert!(matches!(backend.matrix(&a), Err(Error::Memory { available, .. }) if available == left));
+    assert_eq!(backend.counters().bytes, before.bytes);
+    assert_eq!((read(&kept), backend.sync()), (vec![2.0; 1000], Ok(())));
 }

@@ -16,12 +16,12 @@ struct Picky {
     asked: usize,
     proposed: bool,
     learnt: usize,
-    witnessed: usize,
+    of_others: usize,
 }
 
 impl Picky {
     fn new(period: usize) -> Self {
-        Self { period, asked: 0, proposed: false, learnt: 0, witnessed: 0 }
+        Self { period, asked: 0, proposed: false, learnt: 0, of_others: 0 }
     }
 }
 
@@ -43,7 +43,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Picky {
         self.learnt += 1;
     }
     fn learn_from_other(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
-        self.witnessed += 1;
+        self.of_others += 1;
     }
 }
 
@@ -55,8 +55,8 @@ fn links_of_a_chain_know_whose_step_it_was() {
     let report = Descent::new(Backtracking::default(), stop).minimize(&mut f, &mut chain, &mut noise(N, 1));
     let report = report.unwrap();
     assert_eq!((report.iterations, report.fallbacks), (30, 10));
-    assert_eq!((chain.first.learnt, chain.first.witnessed), (20, 10));
-    assert_eq!((chain.second.learnt, chain.second.witnessed), (10, 20));
+    assert_eq!((chain.first.learnt, chain.first.of_others), (20, 10));
+    assert_eq!((chain.second.learnt, chain.second.of_others), (10, 20));
 }
 
 /// After two hundred steps of another rule, accelerated gradients have kept their step length, and conjugate

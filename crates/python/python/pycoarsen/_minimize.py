@@ -112,7 +112,7 @@ def minimize(
     block_size, coordinates, near_kernel
         Of the Hessian, as in `Solver`; L-BFGS takes none.
     max_step : callable, optional
-        ``max_step(x, d)``, the largest α for which the way from x to x + α d is free of collisions.
+        ``max_step(x, d)``, the largest α for which the path from x to x + α d is free of collisions.
     callback : callable, optional
         Called as ``callback(xk)`` after each step.
     threads : int, optional

@@ -58,7 +58,7 @@ class Preconditioner(LinearOperator):  # type: ignore[misc] # SciPy has no types
         return levels(self._core.levels)
 
     def update(self, A: Any) -> str:
-        """Follow new values of A.
+        """Update for new values of A.
 
         With the pattern of the build, its structure is kept: aggregates, prolongations, orderings.
 
@@ -282,7 +282,7 @@ def skinning(
     A: Any,
     coordinates: ArrayLike,
     *,
-    handles: Sequence[int] = (),
+    control_points: Sequence[int] = (),
     block_size: int | None = None,
     cycle: Cycle = "V",
     smoother: Smoother = "fitted",
@@ -297,7 +297,7 @@ def skinning(
         The stiffness of a body.
     coordinates : array, shape (nodes, 1, 2 or 3)
         The rest positions of the nodes.
-    handles : sequence of int
+    control_points : sequence of int
         The number of control points (handles of the paper) of each coarse level, decreasing; by default from the number of
         nodes.
     block_size, cycle, smoother, single, threads
@@ -311,7 +311,7 @@ def skinning(
     ----------
     Xian, Tong & Liu 2019, "A scalable Galerkin multigrid method for real-time simulation of deformable objects".
     """
-    options = {"handles": list(handles), "cycle": cycle, "smoother": smoother, "single": single}
+    options = {"control_points": list(control_points), "cycle": cycle, "smoother": smoother, "single": single}
     return _build("skinning", A, options, block_size=block_size, coordinates=coordinates, threads=threads)
 
 

@@ -232,13 +232,13 @@ impl Assignment {
 /// Moves nodes at the ends of paths to smaller clusters at the same distance. Each move reduces the sum of squared sizes, so this
 /// ends.
 fn even_out(g: &Sparse, of: &mut [i32], distance: &[f64], before: &mut [usize], count: usize) {
-    let (mut sizes, mut followers) = (vec![0_usize; count], vec![0_usize; of.len()]);
+    let (mut sizes, mut children) = (vec![0_usize; count], vec![0_usize; of.len()]);
     of.iter().filter(|k| **k != NONE).for_each(|&k| sizes[k as usize] += 1);
-    before.iter().filter(|i| **i != usize::MAX).for_each(|&i| followers[i] += 1);
+    before.iter().filter(|i| **i != usize::MAX).for_each(|&i| children[i] += 1);
     let mut moved = true;
     while std::mem::take(&mut moved) {
         for i in 0..of.len() {
-            if of[i] == NONE || before[i] == usize::MAX || followers[i] > 0 {
+            if of[i] == NONE || before[i] == usize::MAX || children[i] > 0 {
                 continue;
             }
             let smaller = |j: usize| of[j] != NONE && sizes[of[j] as usize] + 1 < sizes[of[i] as usize];
@@ -247,8 +247,8 @@ fn even_out(g: &Sparse, of: &mut [i32], distance: &[f64], before: &mut [usize], 
             if let Some((j, _)) = least {
                 sizes[of[i] as usize] -= 1;
                 sizes[of[j] as usize] += 1;
-                followers[before[i]] -= 1;
-                followers[j] += 1;
+                children[before[i]] -= 1;
+                children[j] += 1;
                 (of[i], before[i], moved) = (of[j], j, true);
             }
         }

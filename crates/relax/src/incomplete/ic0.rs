@@ -84,11 +84,11 @@ coarsen_backend::inherent_build!(Ic0);
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ic0 {
     type Built = IncompleteFactor<Self, T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         if !(self.first_shift > 0.0 && self.first_shift <= 1.0) {
             let (name, range) = ("Ic0::first_shift", "above 0 and at most 1");
             return Err(coarsen_core::Error::Parameter { name, value: self.first_shift, range }.into());
         }
-        build(*self, system, on)
+        build(*self, system, backend)
     }
 }

@@ -56,7 +56,7 @@ coarsen_backend::inherent_build!(Ilu0);
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ilu0 {
     type Built = IncompleteFactor<Self, T, B>;
 
-    fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        build(*self, system, on)
+    fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
+        build(*self, system, backend)
     }
 }

@@ -37,7 +37,7 @@ pub use ilu0::Ilu0;
 /// A, and b² values per node. The first update allocates the same amount again, in `T`, and keeps it.
 pub struct IncompleteFactor<R, T, B: Backend> {
     parameters: R,
-    on: B,
+    backend: B,
     order: Order,
     /// L below the diagonal and U above the diagonal; the diagonal is not read.
     factors: Bsr<B::Stored>,
@@ -93,10 +93,10 @@ trait Factorise: Copy + Send {
 fn build<R: Factorise, T: Real, B: Backend>(
     parameters: R,
     system: System<'_, T>,
-    on: &B,
+    backend: &B,
 ) -> Result<IncompleteFactor<R, T, B>, SetupError> {
     let a = &*checks::finite(&system)?;
-    let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
+    let order = Order::new(&backend.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
     let (kind, shift) = parameters.factorise(a, &order, &mut workspace)?;
     workspace.fits::<B::Stored>()?;
@@ -104,7 +104,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
     let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
     Ok(IncompleteFactor {
         parameters,
-        on: on.clone(),
+        backend: backend.clone(),
         order,
         factors,
         pivots,
@@ -139,7 +139,7 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
                 if checks::same(a, method.factors.block().0, method.order.of()) {
                     return refactor(method, a);
                 }
-                *method = build(method.parameters, system, &method.on)?;
+                *method = build(method.parameters, system, &method.backend)?;
                 Ok(Reused::Nothing)
             },
         )

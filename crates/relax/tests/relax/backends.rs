@@ -69,17 +69,17 @@ fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
 fn incomplete_factors_are_exact_in_any_order() {
     for b in [1, 2, 3, 4, 6] {
         for rows in [16, 10, 5, 4, 1] {
-            let on = chunked(rows);
+            let backend = chunked(rows);
             let r = right_hand_side(16 * b as usize);
             let a = grid(4, b, 0.0);
-            let mut ic = Ic0::default().build(&a, &on).unwrap();
+            let mut ic = Ic0::default().build(&a, &backend).unwrap();
             assert_eq!(ic.shift(), 0.0);
             assert!(
                 near(&applied(&mut ic, &r), &incomplete(&a, rows, &r)),
                 "ic0, blocks of {b}, {rows} rows"
             );
             let skew = grid(4, b, 0.25);
-            let mut ilu = Ilu0.build(&skew, &on).unwrap();
+            let mut ilu = Ilu0.build(&skew, &backend).unwrap();
             let expected = incomplete(&skew, rows, &r);
             assert!(near(&applied(&mut ilu, &r), &expected), "ilu0, blocks of {b}, {rows} rows");
             let other = grid(4, b, 0.5);
@@ -102,25 +102,25 @@ fn update_from_a_backend_matrix_equals_rebuild() {
                 new.values_mut()[k * area..(k + 1) * area].iter_mut().for_each(|v| *v *= 0.5);
             }
         }
-        let (on, r) = (chunked(5), right_hand_side(16 * b as usize));
+        let (backend, r) = (chunked(5), right_hand_side(16 * b as usize));
         let mut fill = |a: &mut ReferenceMatrix| a.set_values(&new);
-        let mut m = Chebyshev::default().build(&old, &on).unwrap();
-        let mut fresh = Chebyshev::default().build(&new, &on).unwrap();
-        assert!((m.radius() - fresh.radius()).abs() > 0.01, "{} and {}", m.radius(), fresh.radius());
+        let mut m = Chebyshev::default().build(&old, &backend).unwrap();
+        let mut rebuilt = Chebyshev::default().build(&new, &backend).unwrap();
+        assert!((m.radius() - rebuilt.radius()).abs() > 0.01, "{} and {}", m.radius(), rebuilt.radius());
         for _ in 0..2 {
             m.update_on_device(&mut fill).unwrap();
-            assert!((m.radius() - fresh.radius()).abs() < 1e-9, "{} for {}", m.radius(), fresh.radius());
+            assert!((m.radius() - rebuilt.radius()).abs() < 1e-9, "{} for {}", m.radius(), rebuilt.radius());
             let (mut x, mut y) = (vec![0.0; r.len()], vec![0.0; r.len()]);
             m.pre_smooth(&old, &r, &mut x);
-            fresh.pre_smooth(&new, &r, &mut y);
+            rebuilt.pre_smooth(&new, &r, &mut y);
             assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8), "chebyshev, blocks of {b}");
         }
-        let mut m = GaussSeidel::default().build(&old, &on).unwrap();
+        let mut m = GaussSeidel::default().build(&old, &backend).unwrap();
         m.update_on_device(&mut fill).unwrap();
-        let mut fresh = GaussSeidel::default().build(&new, &on).unwrap();
-        assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "gauss-seidel, blocks of {b}");
+        let mut rebuilt = GaussSeidel::default().build(&new, &backend).unwrap();
+        assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r), "gauss-seidel, blocks of {b}");
         let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::default() };
-        let refused = spai0.build(&old, &on).unwrap().update_on_device(&mut fill);
+        let refused = spai0.build(&old, &backend).unwrap().update_on_device(&mut fill);
         assert_eq!(refused, Err(SetupError::HostOnly { method: "spai0" }));
     }
 }

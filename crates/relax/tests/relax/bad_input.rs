@@ -142,11 +142,11 @@ fn row_sums_that_overflow_are_refused() {
 #[test]
 fn pivots_that_cannot_be_used_are_named() {
     let fault = |a: &Bsr<f64>| {
-        let on = Cpu::new();
+        let backend = Cpu::new();
         [
-            Ic0::default().build(a, &on).err(),
-            Ilu0.build(a, &on).err(),
-            Chebyshev::default().build(a, &on).err(),
+            Ic0::default().build(a, &backend).err(),
+            Ilu0.build(a, &backend).err(),
+            Chebyshev::default().build(a, &backend).err(),
         ]
     };
     let csr = |entries: &[(u32, u32, f64)]| assembly::from_triplets(2, 2, entries).unwrap();

@@ -62,26 +62,29 @@ fn block_jacobi_is_symmetric_where_its_blocks_are() {
 
 #[test]
 fn parameters_at_their_ends_are_refused() {
-    let (a, on) = (chain(4, 1, 2.0, 0.0), Cpu::new());
+    let (a, backend) = (chain(4, 1, 2.0, 0.0), Cpu::new());
     let refused = |error: Option<SetupError>, expected: &str| {
         let named =
             matches!(error, Some(SetupError::Core(Error::Parameter { name, .. })) if name == expected);
         assert!(named, "{expected}: {error:?}");
     };
     for ratio in [1.0, 0.5, f64::INFINITY, f64::NAN] {
-        refused(Chebyshev { ratio, ..Chebyshev::default() }.build(&a, &on).err(), "Chebyshev::ratio");
+        refused(Chebyshev { ratio, ..Chebyshev::default() }.build(&a, &backend).err(), "Chebyshev::ratio");
     }
-    refused(Chebyshev { degree: 0, ..Chebyshev::default() }.build(&a, &on).err(), "Chebyshev::degree");
+    refused(Chebyshev { degree: 0, ..Chebyshev::default() }.build(&a, &backend).err(), "Chebyshev::degree");
     for omega in [0.0, 2.0, -1.0, f64::NAN] {
         let sweep = GaussSeidel { omega, ..GaussSeidel::default() };
-        refused(sweep.build(&a, &on).err(), "GaussSeidel::omega");
-        assert!(matches!(sweep.build_half(&a, &on), Err(SetupError::Core(Error::Parameter { .. }))));
+        refused(sweep.build(&a, &backend).err(), "GaussSeidel::omega");
+        assert!(matches!(sweep.build_half(&a, &backend), Err(SetupError::Core(Error::Parameter { .. }))));
     }
-    refused(GaussSeidel { sweeps: 0, ..GaussSeidel::default() }.build(&a, &on).err(), "GaussSeidel::sweeps");
+    refused(
+        GaussSeidel { sweeps: 0, ..GaussSeidel::default() }.build(&a, &backend).err(),
+        "GaussSeidel::sweeps",
+    );
     for first_shift in [0.0, 1.5, f64::NAN] {
-        refused(Ic0 { first_shift }.build(&a, &on).err(), "Ic0::first_shift");
+        refused(Ic0 { first_shift }.build(&a, &backend).err(), "Ic0::first_shift");
     }
-    assert!(Ic0 { first_shift: 1.0 }.build(&a, &on).is_ok());
+    assert!(Ic0 { first_shift: 1.0 }.build(&a, &backend).is_ok());
 }
 
 /// Chebyshev is of the kind symmetric if A is symmetric or declared symmetric.
@@ -126,20 +129,20 @@ fn sweeps_over_half_ask_for_symmetry_to_round_off() {
 /// of before.
 #[test]
 fn updated_sweeps_are_built_sweeps() {
-    let on = Cpu::new();
+    let backend = Cpu::new();
     let r = right_hand_side(120);
     let all: Vec<Bsr<f64>> =
         [(9.0, 0.0), (9.5, 0.0), (9.0, 0.2), (9.5, 0.3)].map(|(d, skew)| chain(40, 3, d, skew)).into();
     for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
-        let mut m = GaussSeidel::default().build(&all[i], &on).unwrap();
-        let mut fresh = GaussSeidel::default().build(&all[j], &on).unwrap();
+        let mut m = GaussSeidel::default().build(&all[i], &backend).unwrap();
+        let mut rebuilt = GaussSeidel::default().build(&all[j], &backend).unwrap();
         assert_eq!(m.update(&all[j]).unwrap(), Reused::Structure);
-        assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "{i} to {j}");
-        assert_eq!(kind(&m), kind(&fresh));
-        assert_eq!(m.matrix().is_some(), fresh.matrix().is_some());
-        assert_eq!(Smoother::kind(&m), kind(&fresh));
+        assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r), "{i} to {j}");
+        assert_eq!(kind(&m), kind(&rebuilt));
+        assert_eq!(m.matrix().is_some(), rebuilt.matrix().is_some());
+        assert_eq!(Smoother::kind(&m), kind(&rebuilt));
         m.update(&all[i]).unwrap();
-        let mut first = GaussSeidel::default().build(&all[i], &on).unwrap();
+        let mut first = GaussSeidel::default().build(&all[i], &backend).unwrap();
         assert_eq!(applied(&mut m, &r), applied(&mut first, &r), "{i} to {j} and back");
         assert_eq!(kind(&m), kind(&first));
     }
@@ -149,10 +152,10 @@ fn updated_sweeps_are_built_sweeps() {
 #[test]
 fn updates_tell_what_they_keep() {
     fn check<R: Setup<f64, Cpu>>(parameters: &R, name: &str) {
-        let on = Cpu::new();
+        let backend = Cpu::new();
         let start = chain(8, 2, 9.0, 0.0);
         let mut stiffer = chain(8, 2, 9.0, 0.0);
-        let mut m = parameters.build(&start, &on).unwrap();
+        let mut m = parameters.build(&start, &backend).unwrap();
         stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.5);
         let shorter = chain(7, 2, 9.0, 0.0);
         // Node i is coupled only to itself.
@@ -170,7 +173,11 @@ fn updates_tell_what_they_keep() {
         ] {
             assert_eq!(m.update(a).unwrap(), expected, "{name}");
             let r = right_hand_side(a.shape().0);
-            assert_eq!(applied(&mut m, &r), applied(&mut parameters.build(a, &on).unwrap(), &r), "{name}");
+            assert_eq!(
+                applied(&mut m, &r),
+                applied(&mut parameters.build(a, &backend).unwrap(), &r),
+                "{name}"
+            );
         }
     }
     check(&Jacobi::default(), "jacobi");
@@ -189,9 +196,9 @@ fn a_prepared_matrix_has_its_radius() {
     let (old, new) = (chain(12, 2, 9.0, 0.0), chain(12, 2, 4.0, 0.0));
     for scaling in [Scaling::Inverse, Scaling::Spai0] {
         let parameters = Chebyshev { scaling, ..Chebyshev::default() };
-        let [mut m, fresh] = [&old, &new].map(|a| parameters.build(a, &Cpu::new()).unwrap());
+        let [mut m, rebuilt] = [&old, &new].map(|a| parameters.build(a, &Cpu::new()).unwrap());
         let told = |radius: f64| (scaling == Scaling::Inverse).then_some(radius);
-        let (before, after) = (m.radius(), fresh.radius());
+        let (before, after) = (m.radius(), rebuilt.radius());
         assert!((before - after).abs() > 0.01);
         m.prepare(&new).unwrap();
         assert_eq!(radii(&m), (before, told(after)), "{scaling:?}");
@@ -205,7 +212,7 @@ fn a_prepared_matrix_has_its_radius() {
 /// vectors of the estimate.
 #[test]
 fn bytes_are_those_of_the_arrays() {
-    fn check<B: Backend>(on: &B, [stored, real]: [usize; 2])
+    fn check<B: Backend>(backend: &B, [stored, real]: [usize; 2])
     where
         Chebyshev: Setup<f64, B, Built = coarsen_relax::ChebyshevPolynomial<f64, B>>,
     {
@@ -214,10 +221,10 @@ fn bytes_are_those_of_the_arrays() {
             let a = chain(11, b, 9.0, 0.1);
             let (entries, blocks) = (a.values().len(), 11 * area);
             assert_eq!(entries, 31 * area);
-            let m = Chebyshev::default().build(&a, on).unwrap();
+            let m = Chebyshev::default().build(&a, backend).unwrap();
             let expected = (entries + blocks) * stored + 2 * n * real + blocks * 8 + 5 * n * 8;
             assert_eq!(m.bytes(), expected, "chebyshev, blocks of {b}");
-            let m = GaussSeidel::default().build(&a, on).unwrap();
+            let m = GaussSeidel::default().build(&a, backend).unwrap();
             assert_eq!(m.bytes(), (entries + blocks) * stored + blocks * 8);
         }
     }

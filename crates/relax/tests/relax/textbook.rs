@@ -96,12 +96,12 @@ fn damped_steps_are_chebyshev_of_degree_one() {
         R::Built: Smoother,
     {
         for b in [1_u32, 3] {
-            let (a, on) = (chain(20, b, 0.0), Cpu::new());
+            let (a, backend) = (chain(20, b, 0.0), Cpu::new());
             let mut changed = a.clone();
             changed.values_mut().iter_mut().enumerate().for_each(|(k, v)| *v *= 2.0 + (k % 2) as f64 * 1e-3);
             let polynomial = Chebyshev { degree: 1, ratio: 4.0, scaling, ..Chebyshev::default() };
             let (mut m, mut expected) =
-                (parameters.build(&a, &on).unwrap(), polynomial.build(&a, &on).unwrap());
+                (parameters.build(&a, &backend).unwrap(), polynomial.build(&a, &backend).unwrap());
             assert_eq!(Smoother::bytes(&m), expected.bytes());
             for a in [&a, &changed] {
                 m.update(a).unwrap();
@@ -265,12 +265,12 @@ fn jacobi_inverts_what_is_on_the_diagonal() {
 #[test]
 fn matrix_free_methods_are_those_of_the_matrix() {
     let a = chain(60, 1, 0.0);
-    let (diagonal, on): (Vec<f64>, _) = ((0..60).map(|i| a.get(i, i)).collect(), Cpu::new());
+    let (diagonal, backend): (Vec<f64>, _) = ((0..60).map(|i| a.get(i, i)).collect(), Cpu::new());
     let free = from_fn(60, |x: &Vec<f64>, y: &mut Vec<f64>| a.apply(x, y));
     let r = right_hand_side(60);
     for degree in [1, 2, 3, 7] {
         let parameters = Chebyshev { degree, safety: 1.3, ..Default::default() };
-        let mut without = parameters.matrix_free(&free, &diagonal, &on).unwrap();
+        let mut without = parameters.matrix_free(&free, &diagonal, &backend).unwrap();
         assert_eq!(
             (without.size(), Preconditioner::kind(&without)),
             (Some(60), PreconditionerKind::Symmetric)
@@ -294,25 +294,25 @@ fn matrix_free_methods_are_those_of_the_matrix() {
         assert!(near(&applied(&mut without, &r), &z), "degree {degree}");
     }
     let (mut with, mut without) = (
-        Jacobi { omega: 0.7, l1: false }.build(&a, &on).unwrap(),
-        Jacobi { omega: 0.7, l1: false }.matrix_free(&diagonal, &on).unwrap(),
+        Jacobi { omega: 0.7, l1: false }.build(&a, &backend).unwrap(),
+        Jacobi { omega: 0.7, l1: false }.matrix_free(&diagonal, &backend).unwrap(),
     );
     assert_eq!(applied(&mut with, &r), applied(&mut without, &r));
 }
 
 #[test]
 fn diagonals_that_are_not_positive_are_named() {
-    let (on, free) = (Cpu::new(), from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy_from_slice(x)));
+    let (backend, free) = (Cpu::new(), from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy_from_slice(x)));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = Jacobi::default().matrix_free(&[1.0, bad, 2.0], &on).err().unwrap();
+        let refused = Jacobi::default().matrix_free(&[1.0, bad, 2.0], &backend).err().unwrap();
         assert!(matches!(refused, SetupError::NotPositive { row: 1, .. }), "{refused}");
-        let refused = Chebyshev::default().matrix_free(&free, &[1.0, bad, 2.0], &on).err().unwrap();
+        let refused = Chebyshev::default().matrix_free(&free, &[1.0, bad, 2.0], &backend).err().unwrap();
         assert!(matches!(refused, SetupError::NotPositive { row: 1, .. }), "{refused}");
     }
     let refused = Jacobi::default().matrix_free(&[1e-40_f32, 1.0], &Cpu::single()).err().unwrap();
     assert!(matches!(refused, SetupError::Core(Error::Range { .. })), "{refused}");
-    let refused = Chebyshev::default().matrix_free(&free, &[1.0; 2], &on).err().unwrap();
+    let refused = Chebyshev::default().matrix_free(&free, &[1.0; 2], &backend).err().unwrap();
     assert!(matches!(refused, SetupError::Core(Error::Shape { expected: 3, found: 2, .. })), "{refused}");
     let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Default::default() };
-    assert!(matches!(spai0.matrix_free(&free, &[1.0; 3], &on).err(), Some(SetupError::HostOnly { .. })));
+    assert!(matches!(spai0.matrix_free(&free, &[1.0; 3], &backend).err(), Some(SetupError::HostOnly { .. })));
 }

@@ -22,13 +22,13 @@ fn a_step_is_its_formula() {
         [1.0, -1.0, -1.0, 1.0].iter().flat_map(|s| spring.iter().map(move |v| s * v)).collect();
     contact.replace(&places, &values).unwrap();
     let sum = Sum { elastic: &p.matrix, contact: &contact };
-    let (whole, on) = (sum.merge().unwrap(), Cpu::new());
+    let (whole, backend) = (sum.merge().unwrap(), Cpu::new());
     let schwarz = Schwarz { coarse: Coarse::Domains, ..exact() };
     let parameters = DampedDomains { schwarz, factor: 1.3, ..DampedDomains::default() };
     let system = System { positions: Some(&p.positions), ..System::from(&sum) };
-    let mut step = parameters.build(system, &on).unwrap();
+    let mut step = parameters.build(system, &backend).unwrap();
     let merged = System { positions: Some(&p.positions), ..System::from(&whole) };
-    let mut domains = Schwarz { levels: 1, ..schwarz }.build(merged, &on).unwrap();
+    let mut domains = Schwarz { levels: 1, ..schwarz }.build(merged, &backend).unwrap();
     let omega = 1.3 / step.radius();
     assert!(step.radius() > 1.0, "domains that meet: {}", step.radius());
     let (b, x) = (noise(675, 3), noise(675, 4));
@@ -129,7 +129,7 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
     }
     let parameters = DampedDomains::default();
     let [mut step, mut soft] = [&p.matrix; 2].map(|a| parameters.build(a, &Cpu::new()).unwrap());
-    for (a, fresh) in [(&stiff, None), (&p.matrix, Some(&mut soft)), (&stiff, None)] {
+    for (a, rebuilt) in [(&stiff, None), (&p.matrix, Some(&mut soft)), (&stiff, None)] {
         let (before, radius) = (applied(&mut step, &r), step.radius());
         step.prepare(a).unwrap();
         assert_eq!((applied(&mut step, &r), step.radius()), (before.clone(), radius));
@@ -137,8 +137,8 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
         step.commit(&empty).unwrap();
         let after = applied(&mut step, &r);
         assert_ne!(after, before);
-        if let Some(fresh) = fresh {
-            assert_eq!((after, step.radius()), (applied(fresh, &r), fresh.radius()));
+        if let Some(rebuilt) = rebuilt {
+            assert_eq!((after, step.radius()), (applied(rebuilt, &r), rebuilt.radius()));
         }
     }
 }
@@ -147,8 +147,8 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
 #[test]
 fn a_refused_update_leaves_the_step_as_it_was() {
     let p = problem("cloth:15");
-    let on = Cpu::mixed();
-    let mut step = DampedDomains::default().build(p.system(), &on).unwrap();
+    let backend = Cpu::mixed();
+    let mut step = DampedDomains::default().build(p.system(), &backend).unwrap();
     let (r, mut before, mut after) = (noise(675, 3), vec![0.0; 675], vec![0.0; 675]);
     step.apply(&r, &mut before);
     let mut large = p.matrix.clone();

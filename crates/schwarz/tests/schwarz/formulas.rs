@@ -242,14 +242,14 @@ fn the_coarsest_solver_is_called_once() {
         let packed: Vec<Packed> = (0..plan.levels()).map(packed).collect();
         assert_eq!(packed.iter().map(Packed::count).sum::<usize>(), plan.values());
         let inverses = Inverses { packed, left_out: Vec::new(), weights: vec![1.0; plan.levels()] };
-        let on = Cpu::<f64, f64>::new();
+        let backend = Cpu::<f64, f64>::new();
         let (mut calls, mut z) = (0, vec![f64::NAN; 120]);
         let mut top = |r: &Vec<f64>, z: &mut Vec<f64>| {
             calls += 1;
             z.copy_from_slice(r);
         };
-        let mut domains = on.domains(&Arc::new(plan.clone()), inverses).unwrap();
-        on.apply_domains(&mut domains, &r, &mut top, &mut z);
+        let mut domains = backend.domains(&Arc::new(plan.clone()), inverses).unwrap();
+        backend.apply_domains(&mut domains, &r, &mut top, &mut z);
         assert_eq!(calls, usize::from(plan.top_nodes() > 0));
         let mut sums = vec![0.0; plan.top_nodes() * 2];
         let at = |i: usize| plan.map(plan.levels(), i / 2).unwrap() * 2 + i % 2;

@@ -93,7 +93,7 @@ fn sums_over_domains_go_to_levels_of_the_caller() {
 
 #[test]
 fn slices_of_other_lengths_are_refused() {
-    let (a, on, sizes) = (matrix(), Cpu::<f64, f64>::new(), [20.0; 9]);
+    let (a, backend, sizes) = (matrix(), Cpu::<f64, f64>::new(), [20.0; 9]);
     let shape = |what, expected, found| SetupError::from(Error::Shape { what, expected, found });
     let (nodes, unknowns) = ("coupled (one per block row)", "sizes (one per unknown, or none)");
     for (coupled, sizes, error) in [
@@ -103,19 +103,20 @@ fn slices_of_other_lengths_are_refused() {
         (&COUPLED[..], &sizes[..3], shape(unknowns, 8, 3)),
     ] {
         let level = Level { matrix: &a, coupled, sizes };
-        assert_eq!(parameters().build_level(&level, &on).map(drop), Err(error.clone()));
-        assert_eq!(parameters().build_coarse(&level, 0, &on).map(drop), Err(error));
+        assert_eq!(parameters().build_level(&level, &backend).map(drop), Err(error.clone()));
+        assert_eq!(parameters().build_coarse(&level, 0, &backend).map(drop), Err(error));
     }
-    let mut m = parameters().build_level(&level(&a, &sizes[..8]), &on).unwrap();
+    let mut m = parameters().build_level(&level(&a, &sizes[..8]), &backend).unwrap();
     assert_eq!(update(&mut m, &level(&a, &[])), Err(shape("sizes (those of the build)", 8, 0)));
 }
 
 /// A factor of a finest level, which has no sizes, is A⁻¹; an update refuses another pattern.
 #[test]
 fn a_factor_needs_no_sizes() {
-    let (a, on) = (matrix(), Cpu::<f64, f64>::new());
+    let (a, backend) = (matrix(), Cpu::<f64, f64>::new());
     let exact = Schwarz { coarse: Coarse::Exact { unknowns: 8 }, ..parameters() };
-    let mut m = exact.build_coarse(&Level { matrix: &a, coupled: &COUPLED, sizes: &[] }, 0, &on).unwrap();
+    let mut m =
+        exact.build_coarse(&Level { matrix: &a, coupled: &COUPLED, sizes: &[] }, 0, &backend).unwrap();
     assert_eq!(m.levels(), 0);
     let (mut r, mut z) = (vec![0.0; 8], vec![0.0; 8]);
     (0..8).for_each(|i| r[i] = a.pattern().range(i).map(|k| a.value(k)[0]).sum());
@@ -148,7 +149,7 @@ fn levels_without_a_factor_are_built_again() {
         z
     };
     let mut m = parameters.build_coarse(&level(&sound), 0, &Cpu::new()).unwrap();
-    let mut fresh = parameters.build_coarse(&level(&indefinite), 0, &Cpu::new()).unwrap();
+    let mut rebuilt = parameters.build_coarse(&level(&indefinite), 0, &Cpu::new()).unwrap();
     m.update(&level(&indefinite)).unwrap();
-    assert_eq!(applied(&mut m), applied(&mut fresh));
+    assert_eq!(applied(&mut m), applied(&mut rebuilt));
 }

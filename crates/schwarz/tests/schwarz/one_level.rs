@@ -129,8 +129,8 @@ fn an_update_is_a_build() {
         let parameters = AdditiveSchwarz { coupling: Coupling::Adjacency, ..parameters(inner, 1) };
         let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         assert_eq!(m.update(stiffer.system()).unwrap(), Reused::Structure);
-        let fresh = applied(&mut parameters.build(stiffer.system(), &Cpu::new()).unwrap(), &r);
-        assert_eq!(applied(&mut m, &r), fresh, "{inner:?}");
+        let rebuilt = applied(&mut parameters.build(stiffer.system(), &Cpu::new()).unwrap(), &r);
+        assert_eq!(applied(&mut m, &r), rebuilt, "{inner:?}");
         assert_eq!(m.update(&problem("poisson2d:9").matrix).unwrap(), Reused::Nothing);
     }
 }

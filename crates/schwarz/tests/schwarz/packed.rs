@@ -28,8 +28,8 @@ fn product(plan: &Arc<Plan>, packed: Packed, r: &Vec<f64>) -> Vec<f64> {
     let inverses = Inverses { packed: vec![packed], left_out: Vec::new(), weights: vec![1.0] };
     let mut z = vec![f64::NAN; r.len()];
     let top = &mut |_: &Vec<f64>, _: &mut Vec<f64>| unreachable!("there is one level");
-    let on = Cpu::<f64, f64>::default();
-    on.apply_domains(&mut on.domains(plan, inverses).unwrap(), r, top, &mut z);
+    let backend = Cpu::<f64, f64>::default();
+    backend.apply_domains(&mut backend.domains(plan, inverses).unwrap(), r, top, &mut z);
     z
 }
 

@@ -157,9 +157,9 @@ fn a_coarsest_level_without_a_factor_is_built_anew() {
     let mut m = parameters.build(system(&sound), &Cpu::new()).unwrap();
     assert!(m.plan().top_nodes() > 0);
     assert_eq!(m.update(system(&indefinite)).unwrap(), Reused::Nothing);
-    let mut fresh = parameters.build(system(&indefinite), &Cpu::new()).unwrap();
+    let mut rebuilt = parameters.build(system(&indefinite), &Cpu::new()).unwrap();
     let r = noise(n, 3);
-    assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
+    assert_eq!(applied(&mut m, &r), applied(&mut rebuilt, &r));
 }
 
 /// A held node is in no domain. Its contact couplings to other nodes are ignored on every level; only its

@@ -16,19 +16,21 @@ fn a_rebuild_keeps_the_positions() {
     let p = problem("cloth:25");
     let contact = spring(625, [100, 600], 1.0);
     let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
-    let (on, r) = (Cpu::<f64>::new(), noise(1875, 3));
+    let (backend, r) = (Cpu::<f64>::new(), noise(1875, 3));
     let with = |matrix| System { positions: Some(&p.positions), ..System::from(matrix) };
     type Build<'a> = Box<dyn Fn(System<'_, f64>) -> Box<dyn Prepared<Vec<f64>, f64>> + 'a>;
     let builds: [Build<'_>; 3] = [
-        Box::new(|system| Box::new(exact().build(system, &on).unwrap())),
+        Box::new(|system| Box::new(exact().build(system, &backend).unwrap())),
         Box::new(|system| {
-            Box::new(DampedDomains { schwarz: exact(), ..Default::default() }.build(system, &on).unwrap())
+            Box::new(
+                DampedDomains { schwarz: exact(), ..Default::default() }.build(system, &backend).unwrap(),
+            )
         }),
-        Box::new(|system| Box::new(AdditiveSchwarz::overlapping().build(system, &on).unwrap())),
+        Box::new(|system| Box::new(AdditiveSchwarz::overlapping().build(system, &backend).unwrap())),
     ];
     for build in builds {
-        let fresh = |system: System<'_, f64>| applied(&mut build(system), &r);
-        let (expected, without) = (fresh(with(&touching)), fresh(System::from(&touching)));
+        let rebuilt = |system: System<'_, f64>| applied(&mut build(system), &r);
+        let (expected, without) = (rebuilt(with(&touching)), rebuilt(System::from(&touching)));
         assert_ne!(expected, without, "positions change nothing");
         let mut m = build(with(&p.matrix));
         assert_eq!(m.update(&touching).unwrap(), Reused::Nothing);
@@ -42,13 +44,14 @@ fn a_rebuild_keeps_the_positions() {
         m.update(&touching).unwrap();
         assert_eq!(applied(&mut m, &r), without, "positions of other nodes");
     }
-    let mut m = AdditiveSchwarz::overlapping().build(with(&p.matrix), &on).unwrap();
+    let mut m = AdditiveSchwarz::overlapping().build(with(&p.matrix), &backend).unwrap();
     assert!(!m.to_string().contains("earlier"), "{m}");
     m.update(&touching).unwrap();
     assert!(m.to_string().contains("positions of an earlier build"), "{m}");
     m.update(with(&p.matrix)).unwrap();
     assert!(!m.to_string().contains("earlier"), "{m}");
-    let mut m = Schwarz { refresh: NonZeroUsize::new(1), ..exact() }.build(with(&p.matrix), &on).unwrap();
+    let mut m =
+        Schwarz { refresh: NonZeroUsize::new(1), ..exact() }.build(with(&p.matrix), &backend).unwrap();
     let before = applied(&mut m, &r);
     assert!(!m.to_string().contains("earlier"), "{m}");
     assert_eq!(m.update(&p.matrix).unwrap(), Reused::Rest { redone: 1, of: 1 });

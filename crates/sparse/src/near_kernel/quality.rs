@@ -21,7 +21,7 @@ const SMALLER: f64 = 10.0;
 /// Up to this share of |A| |v|, |A v| is small and there is nothing to find. Another order gives 0.1 to 1.
 const SMALL: f64 = 0.01;
 
-/// The largest number of unknowns per node for which the order by component is looked for.
+/// The largest number of unknowns per node for which the order by component is tested.
 const COMPONENTS: usize = 6;
 
 /// A measure of how well a matrix annihilates a vector b; see [`NearKernel::quality`].

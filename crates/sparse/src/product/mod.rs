@@ -66,7 +66,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
     let symbolic = |(rows, lists): (Range<usize>, &mut [Vec<u32>])| {
         let mut sum = RowSums::<T>::new(b.pattern().columns());
         for (i, list) in rows.zip(lists) {
-            sum.room(most(a.pattern(), b.pattern(), i).min(b.pattern().columns()), 0)?;
+            sum.reserve(most(a.pattern(), b.pattern(), i).min(b.pattern().columns()), 0)?;
             for &k in a.pattern().row(i) {
                 b.pattern().row(k as usize).iter().for_each(|&j| _ = sum.block(j, 0));
             }
@@ -87,7 +87,7 @@ pub fn multiply<T: Real>(a: &Bsr<T>, b: &Bsr<T>) -> Result<Bsr<T>, SparseError> 
         let mut sum = RowSums::new(pattern.columns());
         let mut failed = Ok(());
         leaf.in_order(|i, values| {
-            failed = failed.clone().and(sum.room(pattern.row(i).len(), r * c));
+            failed = failed.clone().and(sum.reserve(pattern.row(i).len(), r * c));
             if failed.is_ok() {
                 kernel(a, b, i, &mut sum);
                 let blocks = pattern.row(i).iter().zip(values.chunks_exact_mut(r * c));

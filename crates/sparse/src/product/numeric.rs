@@ -5,7 +5,7 @@ use coarsen_core::Real;
 use super::sums::RowSums;
 use crate::Bsr;
 
-/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, which must have enough room.
+/// `kernel(left, right, i, sum)` adds row i of A B to the last row of `sum`, which must have enough reserved memory.
 type Kernel<T> = fn(&Bsr<T>, &Bsr<T>, usize, &mut RowSums<T>);
 
 /// The kernel for blocks of r x m and m x c.

@@ -27,9 +27,9 @@ impl<T: Real> RowSums<T> {
         Self { len: 0, columns: Vec::new(), values: Vec::new(), place: vec![NONE; columns] }
     }
 
-    /// Makes room for `blocks` more blocks of `size` numbers.
+    /// Reserves memory for `blocks` more blocks of `size` numbers.
     #[inline(always)]
-    pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
+    pub(super) fn reserve(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
         if self.columns.len() < self.len + blocks {
             self.grow(self.len + blocks, size)?;
         }
@@ -51,7 +51,7 @@ impl<T: Real> RowSums<T> {
         Ok(())
     }
 
-    /// The block of a column in the last row; a new block is zero. Requires [`room`](Self::room) for one more
+    /// The block of a column in the last row; a new block is zero. Requires [`reserve`](Self::reserve) for one more
     /// block.
     #[inline(always)]
     pub(super) fn block(&mut self, column: u32, size: usize) -> &mut [T] {
@@ -64,7 +64,7 @@ impl<T: Real> RowSums<T> {
         &mut self.values[*at as usize * size..][..size]
     }
 
-    /// Adds f v to the last row, for 1x1 blocks. Requires room for all entries of v.
+    /// Adds f v to the last row, for 1x1 blocks. Requires reserved memory for all entries of v.
     ///
     /// There is no branch on whether a column is new, because it could not be predicted.
     #[inline(always)]

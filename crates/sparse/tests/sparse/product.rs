@@ -15,7 +15,7 @@ mod sums;
 mod kept;
 
 /// Gaps are closed only if they take more than this number of entries.
-const ROOM: usize = 4096;
+const CLOSED_GAPS: usize = 4096;
 
 /// (A B)_ij by the definition.
 fn entry(a: &Bsr<f64>, b: &Bsr<f64>, i: usize, j: usize) -> f64 {
@@ -72,26 +72,26 @@ fn empty_factors_have_empty_products() {
 #[test]
 fn more_blocks_than_can_be_numbered_are_refused() {
     let mut rows = RowSums::<f64>::new(1);
-    rows.room(3, 1).unwrap();
-    let refused = rows.room(u32::MAX as usize, 1);
+    rows.reserve(3, 1).unwrap();
+    let refused = rows.reserve(u32::MAX as usize, 1);
     assert!(matches!(refused, Err(SparseError::TooLarge { count, .. }) if count == u32::MAX as usize));
 }
 
 #[test]
 fn capacity_is_kept() {
     let mut rows = RowSums::<f64>::new(8);
-    rows.room(5, 2).unwrap();
+    rows.reserve(5, 2).unwrap();
     let bytes = rows.bytes();
     assert_eq!(bytes, 4 * (8 + 5) + 8 * 5 * 2);
-    (0..=5).for_each(|blocks| rows.room(blocks, 2).unwrap());
+    (0..=5).for_each(|blocks| rows.reserve(blocks, 2).unwrap());
     assert_eq!(rows.bytes(), bytes);
 }
 
 #[test]
 fn more_stored_rows_than_can_be_numbered_are_refused() {
     let mut kept = Kept::<f64>::new(0..1, 1);
-    assert!(kept.room(usize::MAX / 2, 1).is_err());
-    kept.room(1, 1).unwrap();
+    assert!(kept.reserve(usize::MAX / 2, 1).is_err());
+    kept.reserve(1, 1).unwrap();
 }
 
 /// One row is needed until the end, all other rows once. The storage of dropped rows is reused.
@@ -101,10 +101,10 @@ fn gaps_are_closed() {
     let mut kept = Kept::<f64>::new(0..fine, columns as usize);
     let mut most = 0; // rows stored at once
     for i in 0..fine {
-        kept.room(columns as usize, 1).unwrap();
+        kept.reserve(columns as usize, 1).unwrap();
         (0..columns).for_each(|c| kept.rows.block(c, 1)[0] += (i + 1) as f64);
         kept.keep(i, &[0], &(0..1));
-        assert!(kept.rows.len <= ROOM + 3 * columns as usize, "row {i}");
+        assert!(kept.rows.len <= CLOSED_GAPS + 3 * columns as usize, "row {i}");
         most = most.max(kept.rows.len / columns as usize);
         if i > 0 {
             assert!(kept.take(i, 1).1.iter().all(|&v| v == (i + 1) as f64));

@@ -50,7 +50,7 @@ fn counted_blocks_are_the_blocks_made() {
 }
 
 #[test]
-fn gathered_blocks_are_those_of_the_general_way() {
+fn gathered_blocks_equal_those_of_the_general_path() {
     let a = random::matrix(900, 1200, (1, 1), 9, 4);
     for block in [(2, 3), (3, 3), (12, 5), (1, 4)] {
         let general = a.reblock((36, 60), Zeros::Keep).unwrap().reblock(block, Zeros::Drop).unwrap();

@@ -90,8 +90,8 @@ fn one_pass_reads_the_diagonal_of_a_symmetric_matrix() {
         .unwrap();
         let mut diagonal = vec![f64::NAN; n as usize * area];
         let largest = coarsen_core::largest(a.values());
-        let look = |a: &Bsr<f64>, diagonal: &mut Vec<f64>| a.symmetric_diagonal(1e-12, diagonal);
-        assert_eq!(look(&a, &mut diagonal), Some(largest), "{b}");
+        let largest_of = |a: &Bsr<f64>, diagonal: &mut Vec<f64>| a.symmetric_diagonal(1e-12, diagonal);
+        assert_eq!(largest_of(&a, &mut diagonal), Some(largest), "{b}");
         for i in [0, n / 2, n - 1] {
             let at = a.pattern().find(i as usize, i as usize).unwrap();
             assert_eq!(diagonal[i as usize * area..(i as usize + 1) * area], *a.value(at), "{b} {i}");
@@ -101,7 +101,7 @@ fn one_pass_reads_the_diagonal_of_a_symmetric_matrix() {
             for bad in [f64::NAN, f64::INFINITY, -1e9] {
                 let mut a = a.clone();
                 a.values_mut()[at] = bad;
-                let found = look(&a, &mut diagonal);
+                let found = largest_of(&a, &mut diagonal);
                 match (bad.is_finite(), i == j) {
                     (true, true) => assert_eq!(found, Some(1e9), "{b} {i}"),
                     (true, false) => assert_eq!(found, None, "{b} {i} {j}"),

@@ -119,7 +119,7 @@ impl<C: Communicator> Inverse<C> {
         Ok(Solve { iterations, converged, set_up, seconds })
     }
 
-    /// Computes M⁻¹ from the matrix and the positions of a step in the way of the method; false if it stays as it is.
+    /// Computes M⁻¹ from the matrix and the positions of a step as the method does; false if it stays as it is.
     fn update(&mut self, system: &Step<'_, C>) -> Result<bool, Failure> {
         let on = system.a.rows();
         match &mut self.method {

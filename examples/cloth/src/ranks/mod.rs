@@ -93,7 +93,7 @@ fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<RankRow>, Fail
     let plan = plan(options, *identity.field("on ranks", &true), picture);
     let comm = Counted::new(comm);
     let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
-    if first { plan.run(&mut frames) } else { plan.follow(&mut frames) }
+    if first { plan.run(&mut frames) } else { plan.run_without_output(&mut frames) }
 }
 
 /// A scene on a rank, and the solver of its steps.
@@ -235,7 +235,7 @@ examples_run::record! {
         bytes: u64 = "bytes",
         /// A hash of the bits of the positions.
         positions: u64 = "positions",
-        /// The least share of the way that contact left in a step.
+        /// The least share of the displacement that contact left in a step.
         least: f64 = "least_share",
         /// The seconds of all steps, of their stages, and those in which rank 0 waited for messages.
         seconds: f64 = "seconds",

@@ -10,7 +10,7 @@
 //!
 //! > (M/Δt² − J) d = f(x) + M (y − x)/Δt²,    y = u + Δt v + Δt² g    (3)
 //!
-//! at x = u + Δt v, or as far on this way as contact allows; (3) is that of the paper divided by Δt. Before it, the air
+//! at x = u + Δt v, or as far along Δt v as contact allows; (3) is that of the paper divided by Δt. Before it, the air
 //! changes v, and friction takes its pairs; held vertices and solids that move are at the end of the step in (3).
 //!
 //! | stage | shared how |
@@ -24,7 +24,7 @@
 //!
 //! Contact is springs, and where pairs would meet, impact zones keep them apart (§4.3) before they do: pairs without a
 //! crossing never cross. If pairs still meet after all rounds, the whole step ends before. Nodes that would be inside a
-//! solid at the end of a step have limits in these zones; a way through a solid is not seen, and a node that the rounds
+//! solid at the end of a step have limits in these zones; a path through a solid is not detected, and a node that the rounds
 //! leave inside is pushed out by its penalty. The number of such nodes ([`Resolved::over`]) is no column of its own: what is
 //! inside a solid at the end of a frame is in the column of penetrations, as on one host. All results have the same bits at any number of ranks, but with smoothed
 //! aggregation, which solves to the tolerance.
@@ -40,8 +40,8 @@ use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, ClothFriction, Shape};
 use coarsen_distributed::{Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv};
 use coarsen_distributed_solvers::{
-    RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
-    touching_rows,
+    RankSearch, Resolved, add_contact_gradient, contact_hessian_rows, contact_rows, own_triangles,
+    resolve_impacts, share_moved,
 };
 use examples_run::Failure;
 use examples_run::arguments::BackendOption;
@@ -93,7 +93,7 @@ pub(super) struct Done {
     pub(super) solve: Solve,
     /// The pairs that touch.
     pub(super) contacts: usize,
-    /// The shares that contact left of the way of the velocities, and of d.
+    /// The shares that contact left of Δt v and of d.
     pub(super) shares: [f64; 2],
     /// The nodes in impact zones.
     pub(super) zones: usize,
@@ -222,7 +222,7 @@ impl<C: Communicator> RankStepper<C> {
             let time = stepper.begun + stepper.steps as f64 * h;
             let held = stepper.fixed.motion.held(&stepper.fixed.positions, time);
             stepper.contact.hold(&held);
-            stepper.follow(&held, time)?;
+            stepper.move_held_and_solids(&held, time)?;
         }
         Ok(stepper)
     }
@@ -308,7 +308,7 @@ impl<C: Communicator> RankStepper<C> {
 
     /// Moves all nodes towards the positions of which every rank has its own; impact zones keep pairs apart that would
     /// meet, and nodes out of solids. What moves by a formula goes to its place at the time `end`. Returns the share of the
-    /// way that is left, and the number of nodes in zones.
+    /// displacement that is left, and the number of nodes in zones.
     fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<(f64, usize), Failure> {
         let begun = Instant::now();
         let mut target = self.x.clone();
@@ -316,7 +316,7 @@ impl<C: Communicator> RankStepper<C> {
         let begun = self.took(EXCHANGE, begun);
         let Fixed { nodes, masses, motion, positions, .. } = &self.fixed;
         let held = end.filter(|_| motion.moves()).map(|end| motion.held(positions, end));
-        let mut by: Vec<[f64; 3]> = (0..nodes.count() as u32)
+        let mut dx: Vec<[f64; 3]> = (0..nodes.count() as u32)
             .map(|node| match (nodes.slot(node), &held) {
                 (Some(_), _) => sub(nodes.at(node, &target), nodes.at(node, &self.x)),
                 (None, Some(held)) => sub(held[node as usize], nodes.at(node, &self.x)),
@@ -338,9 +338,9 @@ impl<C: Communicator> RankStepper<C> {
             let (n, out) = inside.displacement_to(to, -half);
             Some((n, dot(n, u) + out))
         };
-        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut by);
+        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut dx);
         let Resolved { nodes: zones, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
-        let d = self.fixed.nodes.gather(&by);
+        let d = self.fixed.nodes.gather(&dx);
         if let (Some(held), Some(end)) = (&held, end) {
             if left {
                 // What moves goes alone, and the others then go as far as contact allows.
@@ -349,7 +349,7 @@ impl<C: Communicator> RankStepper<C> {
             } else {
                 self.contact.hold(held);
             }
-            self.follow(held, end)?;
+            self.move_held_and_solids(held, end)?;
         }
         let share = if left { self.contact.max_step(&self.x, &d).min(1.0) } else { 1.0 };
         if share.is_nan() {
@@ -363,7 +363,7 @@ impl<C: Communicator> RankStepper<C> {
     }
 
     /// Moves all but contact of triangles.
-    fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
+    fn move_held_and_solids(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
         let shapes = self.fixed.place(held, time)?;
         self.fixed.hold(&mut self.cloth, held, time);
         self.friction.hold(held);
@@ -380,14 +380,15 @@ impl<C: Communicator> RankStepper<C> {
         self.friction.add_gradient(&self.x, &mut all);
         let mut g = all[own].to_vec();
         add_contact_gradient(&self.on, &self.contact, &mut g);
-        let (mut diagonal, mut touching) = (vec![0.0; 9 * count], ContactHessian::default());
+        let (mut diagonal, mut contact_hessian) = (vec![0.0; 9 * count], ContactHessian::default());
         for (obstacle, friction) in self.obstacles.iter_mut().zip(&mut self.frictions) {
             obstacle.add_gradient(x, &mut g);
             friction.add_gradient(x, &mut g);
-            obstacle.add_contacts(x, Curvature::Projected, &mut touching);
-            friction.add_contacts(x, Curvature::Projected, &mut touching);
+            obstacle.add_contacts(x, Curvature::Projected, &mut contact_hessian);
+            friction.add_contacts(x, Curvature::Projected, &mut contact_hessian);
         }
-        for (stencil, k) in touching.stencils().iter().zip(touching.stiffness().chunks_exact(9)) {
+        for (stencil, k) in contact_hessian.stencils().iter().zip(contact_hessian.stiffness().chunks_exact(9))
+        {
             // Solids touch single nodes.
             for &node in stencil.nodes() {
                 (0..9).for_each(|c| diagonal[9 * node as usize + c] += k[c]);
@@ -409,9 +410,9 @@ impl<C: Communicator> RankStepper<C> {
         let columns = range.clone().collect();
         let diagonal = GlobalRows::new(range.start, (3, 3), (0..=count).collect(), columns, diagonal)?;
         let elastic = GlobalRows::of(&h, range)?;
-        let mut touching = ContactHessian::default();
-        self.friction.add_contacts(&self.x, Curvature::Projected, &mut touching);
-        let sliding = touching_rows(&self.on, &touching)?;
+        let mut contact_hessian = ContactHessian::default();
+        self.friction.add_contacts(&self.x, Curvature::Projected, &mut contact_hessian);
+        let sliding = contact_hessian_rows(&self.on, &contact_hessian)?;
         let pressed = contact_rows(&self.on, &self.contact)?;
         let rows = GlobalRows::sum(&elastic, &[&diagonal, &pressed, &sliding])?;
         Ok((self.on.vector(g)?, rows))

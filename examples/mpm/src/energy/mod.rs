@@ -372,7 +372,7 @@ impl Increment<'_> {
     /// stiffness, and the weight of steel is far below it: from 0 a body of steel would hang in the air. A common velocity
     /// changes no F, so that E is lower at this start by ½ Σ m ‖Δt g‖².
     ///
-    /// *Cost* a look at 27 cells for each node; nothing without gravity or without nodes on colliders.
+    /// *Cost* 27 cells for each node; nothing without gravity or without nodes on colliders.
     pub fn start(&self) -> Vec<f64> {
         let Given { constraints, dt, gravity, .. } = self.given;
         let mut z = vec![0.0; self.size()];

@@ -12,7 +12,7 @@ use super::example::run;
 /// Whether the default device is a GPU.
 fn is_card() -> bool {
     #[cfg(feature = "opencl")]
-    let found = coarsen::opencl::default_device::<f64>().is_ok_and(|on| on.device().accelerator);
+    let found = coarsen::opencl::default_device::<f64>().is_ok_and(|backend| backend.device().accelerator);
     #[cfg(not(feature = "opencl"))]
     let found = false;
     found
@@ -24,7 +24,7 @@ fn is_card() -> bool {
 /// diagonal in each iteration. Downloads synchronise, and so do uploads into memory that is there.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
-    let Some(on) = opencl() else { return };
+    let Some(backend) = opencl() else { return };
     // The arrays of a step and of an iteration besides gradients.
     for (driver, arrays) in
         [("hot", Some([33, 0])), ("lbfgs-h", Some([7, 0])), ("pn-pcg", Some([4, 2])), ("pn-mgpcg", None)]
@@ -34,10 +34,10 @@ fn a_device_takes_the_steps_of_the_cpu() {
         let expected = here.run(&arguments).unwrap();
         let out = there.path();
         let all = [&["mpm", "--out", out, "--width", "0", "--format", "none"][..], &arguments].concat();
-        let before = on.transfers();
+        let before = backend.transfers();
         let options: Options = parse(all).unwrap();
-        let found = run(on.clone(), &options).unwrap();
-        let moved = on.transfers() - before;
+        let found = run(backend.clone(), &options).unwrap();
+        let moved = backend.transfers() - before;
         let in_colours = matches!(driver, "hot" | "pn-mgpcg") && is_card();
         for (row, other) in found.iter().zip(&expected) {
             let (allowed, tolerance) = if in_colours { (other.outer / 3 + 1, 1e-4) } else { (0, 1e-6) };

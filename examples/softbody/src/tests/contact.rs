@@ -175,7 +175,7 @@ fn nodes_that_coincide_are_refused() {
     assert!(rows[1].contacts == 0 && folder.surface(1).len() == 20 + 4);
 }
 
-/// A way on which contacts cannot be detected is an error of contact that names the frame and a node.
+/// A displacement along which contacts cannot be detected is an error of contact that names the frame and a node.
 #[test]
 fn faults_of_detection_are_reported() {
     let folder = Folder::new("fault");

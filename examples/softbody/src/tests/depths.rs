@@ -9,7 +9,7 @@ use crate::scene::{Setting, World};
 fn friction_stops_bodies() {
     let folder = Folder::new("friction");
     // It begins where the ground carries it: at the end of a barrier of a tenth of an edge, or at a small depth.
-    let way = |contact: &str, friction: &str, height: f64| {
+    let travel = |contact: &str, friction: &str, height: f64| {
         let text = format!(
             "[[body]]\nmesh = \"bar:1\"\nmaterial = {{ young = 1e6 }}\ncentre = [0.0, {height}, 0.0]\nvelocity = [1.0, 0.0, 0.0]\n\n\
              [[obstacle]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }} }}\n"
@@ -25,7 +25,7 @@ fn friction_stops_bodies() {
         mean(20) - mean(0)
     };
     for (contact, height) in [("barrier", 0.125 + 0.0281), ("penalty", 0.125 - 2.3e-5)] {
-        let (free, held) = (way(contact, "0", height), way(contact, "0.4", height));
+        let (free, held) = (travel(contact, "0", height), travel(contact, "0.4", height));
         assert!((free - 0.2).abs() < 1e-3, "{contact}: {free}");
         // v t − μ g t²/2
         let expected = 0.2 - 0.5 * 0.4 * 9.81 * 0.04;
@@ -41,13 +41,13 @@ fn bodies_rub_each_other() {
         [[body]]\nmesh = \"bar:1\"\nsize = 0.5\ncentre = [0.01, 0.41, 0.01]\n\n\
         [[obstacle]]\nshape = { plane = { point = [0.0, 0.05, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     let scene = folder.write("rub.toml", text);
-    let way = |contact: &str, friction: &str| {
+    let travel = |contact: &str, friction: &str| {
         let of = format!("--young 1e6 --contact {contact} --friction {friction}");
         folder.run(&format!("--scene {scene} --frames 20 --dt 0.01 {of}")).unwrap();
         folder.surface(20)[20][0] - folder.surface(0)[20][0] // a node of the second bar
     };
     for contact in ["barrier", "penalty"] {
-        let (free, rubbed) = (way(contact, "0"), way(contact, "0.5"));
+        let (free, rubbed) = (travel(contact, "0"), travel(contact, "0.5"));
         assert!(free.abs() < 0.02 && rubbed > free + 0.01, "{contact}: {free} {rubbed}");
     }
 }

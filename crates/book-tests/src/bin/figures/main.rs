@@ -24,15 +24,15 @@ use residuals::Race;
 fn main() -> Result<(), Box<dyn Error>> {
     if let Some(vtu) = std::env::args().nth(1) {
         let picture = stress::draw(&std::fs::read_to_string(vtu)?)?;
-        return Ok(picture.write_png(place("../tutorials/solids.png"))?);
+        return Ok(picture.write_png(path_of("../tutorials/solids.png"))?);
     }
-    std::fs::write(place("aggregates.svg"), aggregates::draw(&Mesh::half_ring(8, 30))?)?;
-    std::fs::write(place("residuals.svg"), Race::run("elasticity3d:10")?.draw())?;
+    std::fs::write(path_of("aggregates.svg"), aggregates::draw(&Mesh::half_ring(8, 30))?)?;
+    std::fs::write(path_of("residuals.svg"), Race::run("elasticity3d:10")?.draw())?;
     Ok(())
 }
 
 /// A picture of the method pages, or of another folder beside them.
-fn place(name: &str) -> PathBuf {
+fn path_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods").join(name)
 }
 
@@ -42,7 +42,7 @@ mod tests {
 
     /// A number stored in a picture of the book, by name.
     fn said(picture: &str, name: &str) -> usize {
-        let text = std::fs::read_to_string(place(picture)).expect("a figure of the book");
+        let text = std::fs::read_to_string(path_of(picture)).expect("a figure of the book");
         let tail = text.split(&format!("data-{name}=\"")).nth(1).expect("the name in the figure");
         tail.split('"').next().and_then(|n| n.parse().ok()).expect("a number")
     }

@@ -37,10 +37,10 @@ impl Race {
     /// Solves a problem of the gallery with a random right-hand side.
     pub(crate) fn run(problem: &str) -> Result<Self, Box<dyn Error>> {
         let problem = Problem::parse(problem, &Options::default())?;
-        let (system, on) = (problem.system(), Cpu::new());
-        let mut jacobi = Jacobi::default().build(system, &on)?;
-        let mut ic0 = Ic0::default().build(system, &on)?;
-        let mut sa = smoothed_aggregation().build(system, &on)?;
+        let (system, backend) = (problem.system(), Cpu::new());
+        let mut jacobi = Jacobi::default().build(system, &backend)?;
+        let mut ic0 = Ic0::default().build(system, &backend)?;
+        let mut sa = smoothed_aggregation().build(system, &backend)?;
         let runs = vec![
             Run::new("Jacobi", "jacobi", "#777777", &problem, &mut jacobi)?,
             Run::new("IC(0)", "ic0", "#e69f00", &problem, &mut ic0)?,

@@ -106,7 +106,7 @@ impl<S: Search> ClothContact<S> {
         searched.map(|()| 1.0)
     }
 
-    /// The first impact of a motion of all nodes from the last search, and the α up to which it was looked for: at
+    /// The first impact of a motion of all nodes from the last search, and the α up to which it was searched: at
     /// least 1, and at most `longest`. An impact before 1, or that there is none, does not depend on earlier
     /// searches: pairs that stay a thickness apart do not meet, and a time before 1 is that of a motion that ends at
     /// 1.

@@ -41,7 +41,7 @@ use crate::{BroadPhase, ContactError, Crossing, Crossings, Pair, Search, Topolog
 const MIN_DISTANCE: f64 = 0.1;
 
 /// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer
-/// are pushed apart, so that they have room.
+/// are pushed apart, so that they can slide.
 pub(super) const KEPT: [f64; 2] = [0.2, 0.5];
 
 /// The error of a limit at which the sweeps of a zone end, in units of the thickness.
@@ -236,7 +236,7 @@ impl<S: Search> ClothContact<S> {
         &self.search
     }
 
-    /// Moves the held nodes without a check of what is in their way (see [`carry`](Self::carry)); `positions` has one
+    /// Moves the held nodes without a search for pairs that they meet (see [`carry`](Self::carry)); `positions` has one
     /// entry per node of the surface. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.nodes.hold(positions);

@@ -1,4 +1,4 @@
-//! The reports of a factor by faer: refinement steps, dependent rows, pivots, figures and bytes. Figures are those of its
+//! The reports of a factor by faer: refinement steps, dependent rows, pivots, statistics and bytes. Statistics are those of its
 //! memory layout.
 
 use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind};

@@ -1,4 +1,4 @@
-//! The reports of factors by `Engine::Own`: figures, pivots and errors.
+//! The reports of factors by `Engine::Own`: statistics, pivots and errors.
 
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Inertia, Method};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_contact::{ClothContact, ClothFriction};
 use coarsen_distributed::{Communicator, Counted, GlobalRows, Layout, Partition, SelfComm};
 use coarsen_distributed_solvers::{
-    Own, RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved, touching_rows,
+    Own, RankSearch, add_contact_gradient, contact_hessian_rows, contact_rows, own_triangles, share_moved,
 };
 use coarsen_elastic::{Bending, ContactHessian, Curvature, Fabric, Membrane, Plus, Potential};
 use coarsen_sparse::Bsr;
@@ -39,11 +39,11 @@ fn host() -> (Vec<f64>, Vec<f64>) {
     let x = folded(N);
     let mut contact = of_one_host(&x);
     let free = &x.as_flattened()[6..];
-    let (mut g, mut touching) = (vec![0.0; free.len()], ContactHessian::default());
+    let (mut g, mut contact_hessian) = (vec![0.0; free.len()], ContactHessian::default());
     contact.add_gradient(free, &mut g);
-    contact.add_contacts(free, Curvature::Exact, &mut touching);
+    contact.add_contacts(free, Curvature::Exact, &mut contact_hessian);
     let (n, mut h) = (free.len(), vec![0.0; free.len() * free.len()]);
-    for (stencil, k) in touching.stencils().iter().zip(touching.stiffness().chunks(9)) {
+    for (stencil, k) in contact_hessian.stencils().iter().zip(contact_hessian.stiffness().chunks(9)) {
         let nodes: Vec<(usize, f64)> =
             stencil.nodes().iter().map(|&a| a as usize).zip(stencil.weights().iter().copied()).collect();
         for (&(a, wa), &(b, wb)) in nodes.iter().flat_map(|a| nodes.iter().map(move |b| (a, b))) {
@@ -127,10 +127,10 @@ fn sliding(ranks: usize, layout: &Layout) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
         let on = Partition::new(comm, layout.clone()).unwrap();
         let own = on.layout().range(on.rank());
         friction.grip_at(&mut contact, &start, |slot| own.contains(&(slot as u64))).unwrap();
-        let (mut g, mut touching) = (vec![0.0; start.len()], ContactHessian::default());
+        let (mut g, mut contact_hessian) = (vec![0.0; start.len()], ContactHessian::default());
         friction.add_gradient(&slid, &mut g);
-        friction.add_contacts(&slid, Curvature::Projected, &mut touching);
-        let rows = touching_rows(&on, &touching).unwrap();
+        friction.add_contacts(&slid, Curvature::Projected, &mut contact_hessian);
+        let rows = contact_hessian_rows(&on, &contact_hessian).unwrap();
         (g[3 * own.start as usize..3 * own.end as usize].to_vec(), rows)
     });
     let (g, rows): (Vec<_>, Vec<_>) = all.into_iter().unzip();
@@ -157,13 +157,13 @@ fn friction_of_owners_has_the_bits_of_one_rank() {
 /// Contacts whose normals turn have blocks, which are added after those with a stiffness.
 #[test]
 fn blocks_of_contacts_are_in_the_rows_of_their_owners() {
-    let (x, mut touching) = (folded(N), ContactHessian::default());
+    let (x, mut contact_hessian) = (folded(N), ContactHessian::default());
     let mut contact = of_one_host(&x);
     let free = &x.as_flattened()[6..];
-    contact.add_contacts(free, Curvature::Projected, &mut touching);
-    contact.turning().add_contacts(free, Curvature::Exact, &mut touching);
-    let (places, blocks) = touching.blocks();
-    assert!(places.len() > 1000 && !touching.stencils().is_empty());
+    contact.add_contacts(free, Curvature::Projected, &mut contact_hessian);
+    contact.turning().add_contacts(free, Curvature::Exact, &mut contact_hessian);
+    let (places, blocks) = contact_hessian.blocks();
+    assert!(places.len() > 1000 && !contact_hessian.stencils().is_empty());
     let (n, mut dense) = (free.len(), host().1);
     for (&(i, j), block) in places.iter().zip(blocks.chunks(9)) {
         (0..9).for_each(|c| dense[(3 * i as usize + c / 3) * n + 3 * j as usize + c % 3] += block[c]);
@@ -171,7 +171,8 @@ fn blocks_of_contacts_are_in_the_rows_of_their_owners() {
     for ranks in RANKS {
         for layout in layouts(n as u64 / 3, ranks) {
             let rows = on_ranks(ranks, |comm| {
-                touching_rows(&Partition::new(comm, layout.clone()).unwrap(), &touching).unwrap()
+                contact_hessian_rows(&Partition::new(comm, layout.clone()).unwrap(), &contact_hessian)
+                    .unwrap()
             });
             let mut found = vec![0.0; n * n];
             let all = rows.iter().flat_map(|part| (0..part.count()).map(|k| part.row(k).collect::<Vec<_>>()));

@@ -35,7 +35,7 @@ fn surfaces() -> Vec<(Topology, Vec<[f64; 3]>, f64)> {
     ]
 }
 
-/// The lists of the shares are together that of one host; tests of ranks are equal but for one in each of 16 pieces.
+/// The lists of the shares are together that of one host; tests of ranks are equal except for one in each of 16 pieces.
 #[test]
 fn pairs_are_those_of_one_host() {
     for (case, (parts, x, reach)) in surfaces().iter().enumerate() {
@@ -217,15 +217,15 @@ fn steps_have_the_bits_of_one_host() {
             for step in 0..8 {
                 host.start_step(&x);
                 shared.start_step(&x);
-                let by = displacements(step);
-                let of_host = host.impacts(&x, &by).unwrap();
-                let own = shared.impacts(&x, &by).unwrap();
+                let dx = displacements(step);
+                let of_host = host.impacts(&x, &dx).unwrap();
+                let own = shared.impacts(&x, &dx).unwrap();
                 assert!(own.iter().all(|impact| of_host.contains(impact)), "{step}");
                 let counts = comm.all_gather(&[own.len() as u8; 1]).unwrap();
                 let count: usize = counts.iter().map(|count| usize::from(count[0])).sum();
                 assert_eq!(count % 256, of_host.len() % 256, "{step}");
                 let share = if of_host.is_empty() { 1.0 } else { 0.1 };
-                x.iter_mut().zip(by[3..].as_flattened()).for_each(|(x, d)| *x += share * d);
+                x.iter_mut().zip(dx[3..].as_flattened()).for_each(|(x, d)| *x += share * d);
                 let found = host.detect(&x).unwrap();
                 assert!(shared.detect(&x).unwrap() == found, "{step}");
                 (met, touched) = (met + of_host.len(), touched + found.len());

@@ -9,7 +9,7 @@ use crate::common::{RANKS, bits, on_ranks};
 
 const N: u32 = 17;
 
-/// Ways that would close the fold: the upper half moves down through the lower one, which rises; all are shaken and
+/// Displacements that would close the fold: the upper half moves down through the lower one, which rises; all are shaken and
 /// drift.
 fn closing(far: f64) -> Vec<[f64; 3]> {
     let noise = SplitMix64::new(8).numbers(3 * (N * N) as usize);
@@ -35,24 +35,24 @@ fn resolved(
     on_ranks(ranks, |comm| {
         let mut contact =
             ClothContact::with(search(comm.clone()), &grid(N), &held, &x, THICKNESS, 40.0).unwrap();
-        let mut by = closing(far);
-        let before = contact.impacts(x.as_flattened(), &by).unwrap().len();
-        let done = resolve_impacts(&comm, &mut contact, x.as_flattened(), masses, stop, &mut by).unwrap();
+        let mut dx = closing(far);
+        let before = contact.impacts(x.as_flattened(), &dx).unwrap().len();
+        let done = resolve_impacts(&comm, &mut contact, x.as_flattened(), masses, stop, &mut dx).unwrap();
         // Anew, without what was known from the rounds.
-        let mut fresh = ClothContact::with(search(comm), &grid(N), &held, &x, THICKNESS, 40.0).unwrap();
-        assert_eq!(fresh.impacts(x.as_flattened(), &by).unwrap(), []);
-        (by, done, before)
+        let mut rebuilt = ClothContact::with(search(comm), &grid(N), &held, &x, THICKNESS, 40.0).unwrap();
+        assert_eq!(rebuilt.impacts(x.as_flattened(), &dx).unwrap(), []);
+        (dx, done, before)
     })
 }
 
-/// Also displacements that change so much that pairs are looked for again between rounds.
+/// Also displacements that change so much that pairs are searched again between rounds.
 #[test]
 fn impact_zones_separate_pairs_and_keep_momentum() {
     for far in [1.5, 6.0] {
         let one = &resolved(1, far, mass, |_, _| None)[0];
         assert!(one.2 > 100 && !one.1.left && one.1.rounds > 0, "{:?}", one.1);
-        let momentum = |by: &[[f64; 3]]| {
-            let along = |k: usize| by.iter().zip(0..).map(|(u, node)| mass(node) * u[k]).sum::<f64>();
+        let momentum = |dx: &[[f64; 3]]| {
+            let along = |k: usize| dx.iter().zip(0..).map(|(u, node)| mass(node) * u[k]).sum::<f64>();
             [0, 1, 2].map(along)
         };
         let [before, after] = [momentum(&closing(far)), momentum(&one.0)];
@@ -62,24 +62,24 @@ fn impact_zones_separate_pairs_and_keep_momentum() {
         let (distance, _) = clearance(&grid(N), &moved, THICKNESS).unwrap().expect("a near pair");
         assert!(distance >= 0.1 * THICKNESS * (1.0 - 1e-9), "{distance}");
         for ranks in RANKS {
-            for (by, done, _) in resolved(ranks, far, mass, |_, _| None) {
-                assert!(bits(by.as_flattened()) == bits(one.0.as_flattened()) && done == one.1, "{ranks}");
+            for (dx, done, _) in resolved(ranks, far, mass, |_, _| None) {
+                assert!(bits(dx.as_flattened()) == bits(one.0.as_flattened()) && done == one.1, "{ranks}");
             }
         }
     }
 }
 
-/// Ways that are slowed after the last round keep the momentum too, and held nodes stop a zone.
+/// Displacements that are slowed after the last round keep the momentum too, and held nodes stop a zone.
 #[test]
 fn pairs_that_are_slowed_end_at_their_impact() {
     let pair = Pair::VertexFace { vertex: 3, face: [0, 1, 2] };
     let falling = [[0.0; 3], [0.0; 3], [0.0; 3], [0.0, 0.0, -4.0], [1.0; 3]];
-    let mut by = falling;
-    assert_eq!(ImpactZones::rigid_fail_safe(&[(0.5, pair)], |_| 1.0, &mut by), [0, 1, 2, 3]);
-    assert_eq!(by.map(|u| u[2]), [-0.5, -0.5, -0.5, -2.5, 1.0]);
-    let mut by = falling;
-    ImpactZones::rigid_fail_safe(&[(0.5, pair)], |node| if node == 0 { f64::INFINITY } else { 1.0 }, &mut by);
-    assert_eq!(by.map(|u| u[2]), [0.0, 0.0, 0.0, -2.0, 1.0]);
+    let mut dx = falling;
+    assert_eq!(ImpactZones::rigid_fail_safe(&[(0.5, pair)], |_| 1.0, &mut dx), [0, 1, 2, 3]);
+    assert_eq!(dx.map(|u| u[2]), [-0.5, -0.5, -0.5, -2.5, 1.0]);
+    let mut dx = falling;
+    ImpactZones::rigid_fail_safe(&[(0.5, pair)], |node| if node == 0 { f64::INFINITY } else { 1.0 }, &mut dx);
+    assert_eq!(dx.map(|u| u[2]), [0.0, 0.0, 0.0, -2.0, 1.0]);
 }
 
 /// Held nodes keep their displacements, and limits of nodes are met.
@@ -94,8 +94,8 @@ fn held_nodes_stay_and_limits_are_met() {
     let low = |node: usize| node.is_multiple_of(5) && node >= 5 && one.0[node][2] < -0.011;
     assert!(!one.1.left && !(0..one.0.len()).any(low), "{:?}", one.1);
     for ranks in [2, 3, 7] {
-        for (by, ..) in resolved(ranks, 1.5, held, floor) {
-            assert!(bits(by.as_flattened()) == bits(one.0.as_flattened()), "{ranks}");
+        for (dx, ..) in resolved(ranks, 1.5, held, floor) {
+            assert!(bits(dx.as_flattened()) == bits(one.0.as_flattened()), "{ranks}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An update equals a build; free bodies.
+//! An update equals a build; unconstrained bodies.
 
 use std::sync::Arc;
 
@@ -97,14 +97,14 @@ fn an_update_equals_a_build() {
                     (&fifth, Reused::Nothing, true),
                     (&first, Reused::Nothing, true),
                 ] {
-                    let (here, mut fresh) = build(&parameters(), a, comm.clone(), &layout);
+                    let (here, mut rebuilt) = build(&parameters(), a, comm.clone(), &layout);
                     let on = here.rows();
                     let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
                     assert_eq!(m.update(&rows).unwrap(), reused);
                     let r = on.part_of(&noise(a.shape().0, 4)).unwrap();
                     let (mut z, mut expected) = (r.like().unwrap(), r.like().unwrap());
                     m.apply(&r, &mut z);
-                    fresh.apply(&r, &mut expected);
+                    rebuilt.apply(&r, &mut expected);
                     assert!(!same || bits(z.own()) == bits(expected.own()), "other bits than a build");
                     if !same {
                         let solve = |m: &mut DistSubdomains<_>| {
@@ -113,7 +113,7 @@ fn an_update_equals_a_build() {
                             assert_eq!(report.outcome, Outcome::Converged, "{report}");
                             report.iterations
                         };
-                        let [after, of_build] = [&mut m, &mut fresh].map(solve);
+                        let [after, of_build] = [&mut m, &mut rebuilt].map(solve);
                         assert!(10 * after.abs_diff(of_build) <= 2 * of_build, "{after} and {of_build}");
                     }
                 }

@@ -43,7 +43,7 @@ fn levels_move_to_fewer_ranks() {
     }
 }
 
-/// The cycle is symmetric, and an update follows the values to the bit.
+/// The cycle is symmetric, and an update equals a rebuild to the bit.
 #[test]
 fn fewer_ranks_keep_the_properties() {
     let problem = cloth(41, 0.01).unwrap();
@@ -69,7 +69,7 @@ fn fewer_ranks_keep_the_properties() {
     }
 }
 
-/// An update after a look at the pattern sends what an update alone sends, and has its bits.
+/// An update after a comparison of patterns sends what an update alone sends, and has its bits.
 #[test]
 fn patterns_are_compared_once() {
     let problem = cloth(31, 0.01).unwrap();

@@ -1,4 +1,4 @@
-//! New values; free bodies; nodes that are tied behind the border of a rank.
+//! New values; unconstrained bodies; nodes that are tied behind the border of a rank.
 
 use std::sync::Arc;
 
@@ -53,10 +53,10 @@ fn an_update_follows_the_values() {
             assert_eq!(m.update(&own(&scaled, &on)).unwrap(), Reused::Structure);
             assert!(applied(&mut m, &on).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
             assert_eq!(m.update(&own(&second, &on)).unwrap(), Reused::Structure);
-            let mut fresh = parameters(300).build(&on, &own(&second, &on), None).unwrap();
+            let mut rebuilt = parameters(300).build(&on, &own(&second, &on), None).unwrap();
             let a = DistMatrix::new(&on, &on, &own(&second, &on), Spmv::Halo).unwrap();
             let b = on.part_of(&noise(3 * 33 * 33, 3)).unwrap();
-            let iterations = [&mut m, &mut fresh].map(|m| {
+            let iterations = [&mut m, &mut rebuilt].map(|m| {
                 let mut x = b.like().unwrap();
                 let report = Cg::new(Stop::relative(1e-8)).solve(&a, m, &b, &mut x).unwrap();
                 assert_eq!(report.outcome, Outcome::Converged, "{report}");
@@ -66,8 +66,8 @@ fn an_update_follows_the_values() {
             m.update(&own(&first, &on)).unwrap();
             assert_eq!(applied(&mut m, &on), before);
             assert_eq!(m.update(&own(&other, &on)).unwrap(), Reused::Nothing);
-            let mut fresh = parameters(300).build(&on, &own(&other, &on), None).unwrap();
-            assert_eq!(applied(&mut m, &on), applied(&mut fresh, &on));
+            let mut rebuilt = parameters(300).build(&on, &own(&other, &on), None).unwrap();
+            assert_eq!(applied(&mut m, &on), applied(&mut rebuilt, &on));
         });
     }
 }
@@ -124,7 +124,7 @@ fn bodies(sides: &[u32]) -> (Bsr<f64>, Vec<Vec<f64>>) {
     (assembly::from_triplets(n, n, &entries).unwrap(), (0..sides.len()).map(constant).collect())
 }
 
-/// Free bodies: one of many coarse nodes, with a singular coarsest level, and bodies that become one coarse node on a
+/// Unconstrained bodies: one of many coarse nodes, with a singular coarsest level, and bodies that become one coarse node on a
 /// level of the ranks. Iterations are those of one rank up to 15 %.
 #[test]
 fn unconstrained_bodies_are_solved() {

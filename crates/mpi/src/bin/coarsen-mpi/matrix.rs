@@ -11,7 +11,7 @@ use crate::division::Order;
 use crate::failure::{Failure, together};
 
 /// The runs of consecutive rows whose pattern shows the block size of a large matrix, and the rows of a run: those that
-/// [`detect_block_size`] looks at.
+/// [`detect_block_size`] reads.
 const RUNS: usize = 16;
 const RUN: usize = 480;
 

@@ -125,8 +125,8 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     let mut history = Vec::new();
     let (a, mut m) = (TimedOperator::new(a), TimedPreconditioner::new(m));
     let solved = {
-        let mut follow = every(1, |it: &Iteration<'_, V>| history.push(it.residual));
-        method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow)
+        let mut record = every(1, |it: &Iteration<'_, V>| history.push(it.residual));
+        method(options.method, stop).solve_with(&a, &mut m, b, x, &mut record)
     };
     let (report, duration) = (solved.map_err(Failure::Core)?, begun.elapsed());
     Ok(Run { report, history, duration, products: a.spent(), preconditioner: m.spent() })

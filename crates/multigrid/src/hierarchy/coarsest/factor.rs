@@ -21,7 +21,7 @@ use crate::Grid;
 /// O(n³).
 const DENSE_SINGULAR: usize = 3000;
 
-/// The largest factor in bytes if the limit of levels leaves more unknowns than the recipe asks for: 4 GiB, as in `auto`.
+/// The largest factor in bytes if the limit of levels leaves more unknowns than `coarse_size`: 4 GiB, as in `auto`.
 const MEMORY: u64 = 4 << 30;
 
 /// The largest number of unknowns for which a dense product at a remote backend replaces a solve on the host.
@@ -33,11 +33,11 @@ const LARGEST_KERNEL: usize = 32;
 
 /// A factor or a pseudo-inverse of the coarsest matrix, and its copy on the backend.
 pub(super) struct Factored<T, B: Backend> {
-    on: B,
+    backend: B,
     solver: Solver,
     limit: Limit,
     /// The kind of this solver as a preconditioner.
-    class: PreconditionerKind,
+    kind: PreconditionerKind,
     /// A⁺ on the backend, if the backend is remote and A is small.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
@@ -107,7 +107,7 @@ fn with<'a, T: Real>(grid: &Grid<'a, T>, kernel: &'a Option<NearKernel>) -> Grid
 
 impl Solver {
     /// Returns a factor, that of a deflated matrix, or a pseudo-inverse. The last two are for singular matrices, as of
-    /// free bodies and pure Neumann problems, and give the least-squares solution of least norm.
+    /// unconstrained bodies and pure Neumann problems, and give the least-squares solution of least norm.
     fn build<T: Real>(grid: &Grid<'_, T>, limit: Limit) -> Result<Self, SetupError> {
         let (a, unknowns) = (grid.a, grid.a.shape().0);
         let analysis = Direct::default().analyse(a);
@@ -202,17 +202,19 @@ impl Limit {
 }
 
 impl<T: Real, B: Backend> Factored<T, B> {
-    pub(super) fn build(grid: &Grid<'_, T>, limit: Limit, on: &B) -> Result<Self, SetupError> {
+    pub(super) fn build(grid: &Grid<'_, T>, limit: Limit, backend: &B) -> Result<Self, SetupError> {
         let a = grid.a;
         let zeros = vec![zero(); a.shape().0];
         let mut solver = Solver::build(grid, limit)?;
         let there = match a.shape().0 {
-            n if on.is_remote() && (1..=DENSE_THERE).contains(&n) => Some(on.blocks(&solver.inverse(n)?)?),
+            n if backend.is_remote() && (1..=DENSE_THERE).contains(&n) => {
+                Some(backend.blocks(&solver.inverse(n)?)?)
+            }
             _ => None,
         };
         Ok(Self {
-            on: on.clone(),
-            class: solver.kind(),
+            backend: backend.clone(),
+            kind: solver.kind(),
             solver,
             limit,
             there,
@@ -230,9 +232,9 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(inverse) = &self.there {
             return B::apply_blocks(inverse, one(), b, zero(), x);
         }
-        let read = self.on.read(b, &mut self.host_b);
+        let read = self.backend.read(b, &mut self.host_b);
         self.solver.apply(&mut self.host_b, &mut self.host_x);
-        if read.and_then(|()| self.on.write(&self.host_x, x)).is_err() {
+        if read.and_then(|()| self.backend.write(&self.host_x, x)).is_err() {
             x.fill(B::Real::nan());
         }
     }
@@ -241,7 +243,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// *Deviation*: if the old values had a pseudo-inverse and the new values are regular with a contrast above
     /// 1e12, the pseudo-inverse is kept, but a build would use a factor. Trying a factor in each update would
     /// allocate. Eigenvalues cannot decide: because of round-off in the products of finer levels, the zero
-    /// eigenvalues of a free body are up to about 1e-13 of the largest.
+    /// eigenvalues of an unconstrained body are up to about 1e-13 of the largest.
     ///
     /// After an error the old solver is unchanged. At a remote backend the cycle uses only the inverse at the
     /// backend, which is then unchanged too.
@@ -275,7 +277,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(there) = &mut self.there {
             B::set_blocks(there, &self.solver.inverse(self.host_b.len())?)?;
         }
-        self.class = self.solver.kind();
+        self.kind = self.solver.kind();
         Ok(())
     }
 
@@ -304,7 +306,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     }
 
     fn kind(&self) -> PreconditionerKind {
-        self.class
+        self.kind
     }
 
     /// Returns the name printed in tables.

@@ -20,7 +20,7 @@ use crate::{Grid, JacobiCg, ResidualReference};
 
 /// The matrix, its inverted block diagonal and the vectors of the method, on the backend.
 pub(super) struct Iterative<T: Real, B: Backend> {
-    recipe: JacobiCg,
+    parameters: JacobiCg,
     a: B::Matrix,
     d: B::Blocks,
     inverses: DenseBlocks<T>,
@@ -35,14 +35,14 @@ pub(super) struct Iterative<T: Real, B: Backend> {
 const METHOD: &str = "conjugate gradients on the coarsest level";
 
 impl<T: Real, B: Backend> Iterative<T, B> {
-    pub(super) fn build(recipe: JacobiCg, a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
+    pub(super) fn build(parameters: JacobiCg, a: &Bsr<T>, backend: &B) -> Result<Self, SetupError> {
         let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
         inverses.check_positive(a, METHOD)?;
-        let r = on.vector(&vec![zero(); a.shape().0])?;
+        let r = backend.vector(&vec![zero(); a.shape().0])?;
         Ok(Self {
-            recipe,
-            a: on.matrix(a)?,
-            d: on.blocks(&inverses)?,
+            parameters,
+            a: backend.matrix(a)?,
+            d: backend.blocks(&inverses)?,
             inverses,
             z: r.like()?,
             p: r.like()?,
@@ -57,23 +57,24 @@ impl<T: Real, B: Backend> Iterative<T, B> {
 impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
     /// If the residual is not finite, x is not finite either. The outer solve then ends and reports this.
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector) {
-        let Self { recipe, a, d, r, z, p, q, iterations, .. } = self;
+        let Self { parameters, a, d, r, z, p, q, iterations, .. } = self;
         let number = |v: B::Real| b.scalar(v);
         x.fill(zero());
-        let mut compared = None;
-        if recipe.reference == ResidualReference::RightHandSide {
+        let mut reference = None;
+        if parameters.reference == ResidualReference::RightHandSide {
             B::apply_blocks(d, one(), whole, zero(), z);
-            compared = Some(whole.dot(z).read());
+            reference = Some(whole.dot(z).read());
         }
         r.copy(b); // 1
         B::apply_blocks(d, one(), r, zero(), z);
         p.copy(z);
         let mut rho = r.dot(z).read();
-        let enough = compared.unwrap_or(rho) * B::Real::from_f64(recipe.reduction * recipe.reduction);
+        let enough =
+            reference.unwrap_or(rho) * B::Real::from_f64(parameters.reduction * parameters.reduction);
         if rho <= enough {
             return; // Algorithm 2 tests before the first step
         }
-        for _ in 0..recipe.max_iterations {
+        for _ in 0..parameters.max_iterations {
             if rho <= zero() {
                 return; // b = 0, or D is not positive definite
             }
@@ -81,7 +82,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
             a.apply(p, q);
             let curvature = p.dot(q).read();
             if curvature <= zero() {
-                return; // p is a free motion, or A is indefinite: keep x
+                return; // p is a rigid-body mode, or A is indefinite: keep x
             }
             let alpha = rho / curvature; // 3
             x.axpy(&number(alpha), p); // 4

@@ -31,7 +31,7 @@ pub(super) enum Limit {
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Computes x ≈ A⁻¹ b; x is overwritten. `whole` is the right-hand side of the finest level, restricted, if the
-    /// recipe [compares residuals with it](crate::Multigrid::compares_finest_rhs); otherwise b.
+    /// coarsest solve [compares residuals with it](crate::Multigrid::compares_finest_rhs); otherwise b.
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector);
 
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
@@ -58,15 +58,15 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     fn name(&self) -> &'static str;
 }
 
-/// Builds the solver of the coarsest level that the recipe names.
+/// Builds the solver of the coarsest level that the parameters name.
 pub(super) fn build<T: Real, B: Backend>(
-    recipe: Coarsest,
+    parameters: Coarsest,
     grid: &Grid<'_, T>,
     limit: Limit,
-    on: &B,
+    backend: &B,
 ) -> Result<Box<dyn CoarsestSolve<T, B>>, SetupError> {
-    Ok(match recipe {
-        Coarsest::Factor => Box::new(Factored::build(grid, limit, on)?),
-        Coarsest::Iterative(recipe) => Box::new(Iterative::build(recipe, grid.a, on)?),
+    Ok(match parameters {
+        Coarsest::Factor => Box::new(Factored::build(grid, limit, backend)?),
+        Coarsest::Iterative(parameters) => Box::new(Iterative::build(parameters, grid.a, backend)?),
     })
 }

@@ -8,7 +8,7 @@ use crate::SparseError;
 use crate::product::sums::RowSums;
 
 /// Gaps are closed only if they take more than this number of entries.
-const ROOM: usize = 4096;
+const CLOSED_GAPS: usize = 4096;
 
 /// Rows of Q. A row is kept until all coarse rows of the task that need it have used it.
 #[derive(Clone, Debug)]
@@ -89,14 +89,14 @@ impl<T: Real> Kept<T> {
         (&self.rows.columns[start..end], &self.rows.values[start * size..end * size])
     }
 
-    /// Makes room for a row of up to `blocks` blocks. Closes the gaps of dropped rows if they take more than
+    /// Reserves memory for a row of up to `blocks` blocks. Closes the gaps of dropped rows if they take more than
     /// a third of the storage.
     #[inline(always)]
-    pub(super) fn room(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
-        if self.rows.len > ROOM + self.live + self.live / 2 {
+    pub(super) fn reserve(&mut self, blocks: usize, size: usize) -> Result<(), SparseError> {
+        if self.rows.len > CLOSED_GAPS + self.live + self.live / 2 {
             self.close(size);
         }
-        self.rows.room(blocks, size)
+        self.rows.reserve(blocks, size)
     }
 
     #[cold]

@@ -106,13 +106,13 @@ impl<T: Real> Factors<'_, T> {
                     q.prefetch(restriction.indices()[at + AHEAD] as usize, size);
                 }
                 if !q.has(fine) {
-                    q.room(self.reach(fine), size)?;
+                    q.reserve(self.reach(fine), size)?;
                     loops.row_of_q(set, self.a, fine, &mut q.rows);
                     q.keep(fine, self.p.pattern.row(fine), rows);
                 }
                 let p = loops.of_p(source[at]);
                 let (columns, values) = q.take(fine, size);
-                sum.room(columns.len(), sum_size)?;
+                sum.reserve(columns.len(), sum_size)?;
                 for (&column, q) in columns.iter().zip(values.chunks_exact(size)) {
                     loops.add_sum(set, p, q, sum.block(column, sum_size));
                 }

@@ -29,7 +29,7 @@ impl<T: Real> Factors<'_, T> {
             }
             for (&j, &factor) in a.row(fine).iter().zip(&self.a.values()[a.range(fine)]) {
                 let row = p.range(j as usize);
-                sum.room(row.len(), 1)?;
+                sum.reserve(row.len(), 1)?;
                 sum.add(factor, &p.indices()[row.clone()], &values[row]);
             }
             for at in own() {
@@ -41,7 +41,7 @@ impl<T: Real> Factors<'_, T> {
         for coarse in worker.rows.clone() {
             let Worker { rows, sum, tables, .. } = worker;
             let (columns, values) = tables.row(coarse - rows.start);
-            sum.room(columns.len(), 1)?;
+            sum.reserve(columns.len(), 1)?;
             for (&column, &value) in columns.iter().zip(values).filter(|(column, _)| **column != NONE) {
                 sum.block(column, 1)[0] = value;
             }
@@ -122,7 +122,7 @@ impl<T: Real> Tables<T> {
         self.rows[row].len = table.len;
     }
 
-    /// Moves a row to a table with room for `more` columns. A new row gets room for three times as many.
+    /// Moves a row to a table with slots for `more` columns. A new row gets slots for three times as many.
     #[cold]
     fn grow(&mut self, row: usize, more: usize) -> Table {
         let old = self.rows[row];

@@ -3,13 +3,13 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
-struct Meter;
+struct CountingAllocator;
 
 static HELD: AtomicIsize = AtomicIsize::new(0);
 static MOST: AtomicIsize = AtomicIsize::new(0);
 
 #[global_allocator]
-static METER: Meter = Meter;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn add(bytes: isize) {
     let held = HELD.fetch_add(bytes, Relaxed) + bytes;
@@ -17,7 +17,7 @@ fn add(bytes: isize) {
 }
 
 // SAFETY: every call is passed to the system allocator unchanged; only counters are added.
-unsafe impl GlobalAlloc for Meter {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as isize);
         // SAFETY: guaranteed by the caller.
@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Meter {
 
 /// The maximum number of bytes that all threads held while `work` ran, beyond the number held before, and the
 /// result of `work`.
-pub(crate) fn most<R>(work: impl FnOnce() -> R) -> (usize, R) {
+pub(crate) fn peak<R>(work: impl FnOnce() -> R) -> (usize, R) {
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);
     let result = work();

@@ -1,4 +1,4 @@
-//! Diagonal terms for the free motions of bodies that became one coarse node.
+//! Diagonal terms that regularise the rigid-body modes of bodies that became one coarse node.
 //!
 //! | symbol | what |
 //! |---|---|
@@ -28,7 +28,7 @@ const FEW: usize = 6;
 const MARGIN: f64 = 64.0;
 
 /// Workspace to test one diagonal block at a time.
-pub(super) struct Free<T> {
+pub(super) struct RigidModes<T> {
     /// diag(A).
     diagonal: Vec<T>,
     /// pᵀ diag(A) p of every column p of P.
@@ -37,11 +37,11 @@ pub(super) struct Free<T> {
     norms: Vec<T>,
     /// For each coarse node, whether its C may be singular.
     pub(super) suspects: Vec<bool>,
-    room: Room,
+    workspace: Workspace,
 }
 
 /// Workspace of one diagonal block.
-pub(super) struct Room {
+pub(super) struct Workspace {
     /// G and the diagonal of S.
     g: Vec<f64>,
     s: Vec<f64>,
@@ -50,7 +50,7 @@ pub(super) struct Room {
     factor: Cholesky,
 }
 
-impl Room {
+impl Workspace {
     pub(super) fn new(k: usize) -> Self {
         let g = vec![0.0; k * k];
         let factor = Cholesky::pivoted(&g, k, 0.0); // allocates its memory
@@ -71,8 +71,8 @@ impl Room {
     pub(super) fn regularise<T: Real>(&mut self, g: &mut [T], sizes: &[T]) {
         let rank = self.rank(g, sizes);
         let Self { s, v, factor, .. } = self;
-        for &free in factor.order[rank..].iter().filter(|&&c| s[c] > 0.0) {
-            factor.null_vector(free, v);
+        for &c in factor.order[rank..].iter().filter(|&&c| s[c] > 0.0) {
+            factor.null_vector(c, v);
             let length = v.iter().zip(&*s).map(|(v, s)| s * v * v).sum::<f64>().sqrt();
             v.iter_mut().zip(&*s).for_each(|(v, s)| *v *= s / length);
             for (row, v_i) in g.chunks_exact_mut(sizes.len()).zip(&*v) {
@@ -82,7 +82,7 @@ impl Room {
     }
 }
 
-impl<T: Real> Free<T> {
+impl<T: Real> RigidModes<T> {
     /// Returns a workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl<T: Real> Free<T> {
             sizes: vec![T::zero(); coarse.shape().0],
             norms: Vec::new(),
             suspects: vec![false; coarse.pattern().rows()],
-            room: Room::new(coarse.block().0),
+            workspace: Workspace::new(coarse.block().0),
         }
     }
 
@@ -118,7 +118,7 @@ impl<T: Real> Free<T> {
             }
             let Some(at) = pattern.find(j, j) else { continue };
             let g = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
-            self.room.regularise(g, &self.sizes[j * k..(j + 1) * k]);
+            self.workspace.regularise(g, &self.sizes[j * k..(j + 1) * k]);
         }
     }
 

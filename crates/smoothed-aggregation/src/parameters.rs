@@ -1,4 +1,4 @@
-//! The recipe of a coarsening.
+//! The parameters of a coarsening.
 
 use coarsen_core::Error;
 use coarsen_sparse::Strength;
