@@ -331,7 +331,7 @@ fn only_nodes_that_turn_aside_are_searched_for() {
     dx[..10].fill([0.0, 0.0, 5.0 * thickness]);
     assert!(contact.impacts(x, &dx).unwrap().is_empty());
     let (whole, some) = (contact.search().whole, contact.search().some);
-    let half: Vec<[f64; 3]> = by.iter().map(|d| d.map(|d| 0.5 * d)).collect();
+    let half: Vec<[f64; 3]> = dx.iter().map(|d| d.map(|d| 0.5 * d)).collect();
     let there: Vec<f64> = x.iter().zip(half.as_flattened()).map(|(x, d)| x + d).collect();
     assert!(contact.impacts(&there, &half).unwrap().is_empty());
     assert_eq!((contact.search().whole, contact.search().some), (whole, some), "the same displacement");
