@@ -56,6 +56,9 @@ impl<T: Real> Numbers<T> {
     }
 
     /// Computes all levels; with `which`, only these domains of each level.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once the flag of the system is set: some domains are then those of this system.
     pub(crate) fn compute(
         &mut self,
         parameters: &Schwarz,
@@ -63,7 +66,7 @@ impl<T: Real> Numbers<T> {
         system: &System<'_, T>,
         which: Option<&[Vec<u32>]>,
         inverses: &mut Inverses,
-    ) {
+    ) -> Result<(), SetupError> {
         let contact = system.contact.filter(|c| !c.is_empty());
         for level in 0..plan.levels() {
             let (below, above) = self.coarse.split_at_mut(level);
@@ -84,6 +87,7 @@ impl<T: Real> Numbers<T> {
                 sizes: sizes_below.last().unwrap_or(&self.first),
                 contact,
                 arithmetic: parameters.arithmetic,
+                cancel: system.cancel,
             };
             let which = which.map_or(&plan.domain_levels[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());
@@ -94,8 +98,9 @@ impl<T: Real> Numbers<T> {
                 &mut self.repairs[level],
                 next,
                 &mut self.workspaces,
-            );
+            )?;
         }
+        Ok(())
     }
 
     pub(crate) fn exact(
@@ -105,5 +110,43 @@ impl<T: Real> Numbers<T> {
     ) -> Result<Option<Exact>, SetupError> {
         let Some((matrix, sizes)) = self.coarse.last().zip(self.sizes.last()) else { return Ok(None) };
         Exact::build(matrix, sizes, contact.map(|contact| (plan, contact))).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_core::Cancel;
+    use coarsen_problems::poisson2d;
+
+    use super::*;
+    use crate::backend::Packed;
+    use crate::domains::Domains;
+    use crate::links::Links;
+    use crate::options::Coarse;
+    use crate::plan::DomainLevel;
+
+    #[test]
+    fn growth_and_inversion_end_once_the_flag_is_set() {
+        let (p, cancel, parameters) = (poisson2d(20).unwrap(), Cancel::new(), Schwarz::multilevel());
+        let (plan, checked) = parameters.structure(p.system(), Coarse::Domains).unwrap();
+        let (links, coupled) = Links::of(Source::new(&p.matrix), parameters.coupling);
+        let order: Vec<u32> = (0..400).collect();
+        cancel.cancel();
+        let grown = Domains::grow(&links, &order, &coupled, 32, Some(&cancel));
+        assert_eq!(grown.err(), Some(SetupError::Cancelled));
+
+        let mut numbers = Numbers::new(&plan, &parameters, checked, &[]).unwrap();
+        let zeros = |level: &DomainLevel| Packed::zeros(parameters.storage, level.values());
+        let packed = plan.domain_levels.iter().map(zeros).collect();
+        let mut inverses = Inverses { packed, left_out: Vec::new(), weights: Vec::new() };
+        let is_zero =
+            |inverses: &Inverses| inverses.packed.iter().all(|p| (0..p.count()).all(|k| p.get(k) == 0.0));
+        let system = System { cancel: Some(&cancel), ..p.system() };
+        let computed = numbers.compute(&parameters, &plan, &system, None, &mut inverses);
+        assert_eq!(computed, Err(SetupError::Cancelled));
+        assert!(is_zero(&inverses));
+        cancel.reset();
+        numbers.compute(&parameters, &plan, &system, None, &mut inverses).unwrap();
+        assert!(!is_zero(&inverses));
     }
 }
