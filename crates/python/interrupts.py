@@ -31,6 +31,10 @@ WORKS = {
     "next systems": "S = pycoarsen.Solver(A, method='cg')\nwhile True: S.update(A); S.solve(b)",
     "updates": "M = pycoarsen.smoothed_aggregation(A)\nwhile True: M.update(A)",
     "schwarz": "while True: pycoarsen.schwarz(A)",
+    "overlapping": "while True: pycoarsen.schwarz(A, form='overlapping')",
+    "ic": "while True: pycoarsen.ic(A)",
+    "chebyshev": "while True: pycoarsen.chebyshev(A)",
+    "pyamg": "while True: pycoarsen.pyamg.smoothed_aggregation_solver(A)",
     "ruge-stueben": "while True: pycoarsen.ruge_stueben(A)",
 }
 

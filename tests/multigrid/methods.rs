@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, SetupError};
-use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Stop, parallel};
+use coarsen_core::{Cancel, Error, LinearOperator, Preconditioner, Real, Stop, parallel};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, Richardson};
 use coarsen_multigrid::{Coarse, Coarsening, Geometric, Grid, Hierarchy, Keep, Multigrid};
 use coarsen_ruge_stueben::{Interpolation, RugeStueben, interpolation, splitting};
@@ -137,7 +137,7 @@ fn interpolation_from_a_splitting_is_that_of_the_hierarchy() {
     let strong = strong_of(&a);
     for by in INTERPOLATIONS {
         let coarse = splitting(&strong, by == Interpolation::Classical, None).unwrap();
-        let p = interpolation(&a, &strong, &coarse, by).unwrap();
+        let p = interpolation(&a, &strong, &coarse, by, None).unwrap();
         let method = RugeStueben { interpolation: by, ..RugeStueben::default() };
         let step = method.coarsen(&Grid::new(&a), None).unwrap().unwrap();
         assert_eq!(step.prolongation.matrix(), Some(&p), "{by:?}");
@@ -166,7 +166,7 @@ fn interpolation_reproduces_constants() {
     let path = path(9);
     let coarse: Vec<bool> = (0..9).map(|i| i % 2 == 1).collect();
     for by in INTERPOLATIONS {
-        let p = interpolation(&path, &strong_of(&path), &coarse, by).unwrap();
+        let p = interpolation(&path, &strong_of(&path), &coarse, by, None).unwrap();
         assert!((1..4).all(|j| p.get(2 * j, j - 1) == 0.5 && p.get(2 * j, j) == 0.5), "{by:?}");
     }
     let a = problem("poisson2d:12").matrix;
@@ -175,7 +175,7 @@ fn interpolation_reproduces_constants() {
     let (mut sums, constant) = (vec![0.0_f64; 144], vec![1.0; 144]);
     a.apply(&constant, &mut sums);
     for by in INTERPOLATIONS {
-        let p = interpolation(&a, &strong, &coarse, by).unwrap();
+        let p = interpolation(&a, &strong, &coarse, by, None).unwrap();
         let (mut ones, constant) = (vec![0.0_f64; 144], vec![1.0; p.shape().1]);
         p.apply(&constant, &mut ones);
         let inner = sums.iter().zip(&ones).filter(|(sum, _)| sum.abs() < 1e-14);
@@ -188,7 +188,8 @@ fn interpolation_reproduces_constants() {
         [(0, 0, 2.0), (0, 1, -1.0), (0, 2, -1.0), (1, 0, -1.0), (1, 1, 3.0), (1, 2, -1.0), (1, 3, -1.0)];
     let rest = [(2, 0, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 1, -1.0), (3, 3, 1.0)];
     let a = assembly::from_triplets(4, 4, &[&entries[..], &rest].concat()).unwrap();
-    let p = interpolation(&a, &strong_of(&a), &[false, false, true, true], Interpolation::Classical).unwrap();
+    let (strong, coarse) = (strong_of(&a), [false, false, true, true]);
+    let p = interpolation(&a, &strong, &coarse, Interpolation::Classical, None).unwrap();
     // 0: a₀₁ goes to 2, the only coarse unknown of 0. 1: a₁₀ goes to 2 as well, since 0 does not depend on 3.
     assert_eq!((p.get(0, 0), p.get(1, 0), p.get(1, 1)), (1.0, 2.0 / 3.0, 1.0 / 3.0));
 }
@@ -199,10 +200,31 @@ fn interpolation_refuses_what_does_not_fit() {
     let strong = strong_of(&a);
     let wide = Pattern::from_rows(4, 5, 0, |i| std::iter::once(i as u32 + 1)).unwrap();
     assert!(splitting(&wide, false, None).is_err());
-    assert!(interpolation(&a, &strong, &[true; 3], Interpolation::Direct).is_err());
+    assert!(interpolation(&a, &strong, &[true; 3], Interpolation::Direct, None).is_err());
     for strong in [&wide, &strong_of(&path(3))] {
-        assert!(interpolation(&a, strong, &[true; 4], Interpolation::Direct).is_err());
+        assert!(interpolation(&a, strong, &[true; 4], Interpolation::Direct, None).is_err());
     }
+}
+
+#[test]
+fn splitting_and_interpolation_end_once_the_flag_is_set() {
+    let (a, cancel) = (problem("poisson2d:12").matrix, Cancel::new());
+    let strong = strong_of(&a);
+    let coarse = splitting(&strong, true, Some(&cancel)).unwrap();
+    let ended = Some(SetupError::Cancelled);
+    for by in INTERPOLATIONS {
+        let method = RugeStueben { interpolation: by, ..RugeStueben::default() };
+        let grid = Grid { cancel: Some(&cancel), ..Grid::new(&a) };
+        let mut step = method.coarsen(&grid, None).unwrap().unwrap();
+        let before = step.prolongation.clone();
+        cancel.cancel();
+        assert_eq!(interpolation(&a, &strong, &coarse, by, Some(&cancel)).err(), ended, "{by:?}");
+        assert_eq!(method.refresh(&grid, None, &mut step).err(), ended, "{by:?}");
+        assert_eq!(step.prolongation.matrix(), before.matrix(), "{by:?}");
+        cancel.reset();
+    }
+    cancel.cancel();
+    assert_eq!(splitting(&strong, true, Some(&cancel)).err(), ended);
 }
 
 #[test]

@@ -6,13 +6,19 @@ use coarsen::Cancel;
 use coarsen::backend::{SetupError, Smoother};
 use coarsen::multigrid::{Grid, SmootherParameters, Smoothing};
 use coarsen::prelude::*;
-use coarsen::schwarz::AdditiveSchwarz;
+use coarsen::schwarz::{AdditiveSchwarz, DampedDomains, Inner};
 
-use crate::common::{applied, noise, problem, small_embedding, small_mas, small_sa, small_skinning};
+use crate::common::{
+    applied, noise, problem, small_embedding, small_mas, small_overlapping, small_sa, small_skinning,
+};
+
+fn stops<R: Setup<f64, Cpu<f64, f64>>>(parameters: &R) {
+    stops_on(parameters, "elasticity3d:5");
+}
 
 /// A build and an update are cancelled. Afterwards the earlier preconditioner gives the same bits as before.
-fn stops<R: Setup<f64, Cpu<f64, f64>>>(parameters: &R) {
-    let p = problem("elasticity3d:5");
+fn stops_on<R: Setup<f64, Cpu<f64, f64>>>(parameters: &R, name: &str) {
+    let p = problem(name);
     let (cancel, backend) = (Cancel::new(), Cpu::new());
     let system = System { cancel: Some(&cancel), ..p.system() };
     cancel.cancel();
@@ -46,6 +52,14 @@ fn cancelled_setups_leave_what_was_there() {
     stops(&small_embedding(&problem("elasticity3d:5").matrix));
     stops(&small_mas());
     stops(&AdditiveSchwarz::overlapping());
+    for inner in [Inner::Inverses, Inner::Sweeps { pairs: 2 }, Inner::Factors] {
+        stops(&small_overlapping(inner));
+    }
+    stops(&DampedDomains { schwarz: small_mas(), ..DampedDomains::default() });
+    stops(&Ic0::default());
+    stops(&Ilu0);
+    stops(&Chebyshev::default());
+    stops_on(&Multigrid { keep: Keep::Aggregates, ..ruge_stueben() }, "poisson2d:40");
 }
 
 static RAISED: Cancel = Cancel::new();

@@ -73,8 +73,8 @@ fn exception(fault: Fault) -> PyErr {
 }
 
 /// Runs `work` without the GIL; its matrix.
-fn matrix(py: Python<'_>, work: impl FnOnce() -> Result<Sparse, Fault> + Send) -> PyResult<Matrix> {
-    Ok(run(py, None, |_| work())?.map_err(exception)?.into())
+fn matrix(py: Python<'_>, work: impl FnOnce(&Cancel) -> Result<Sparse, Fault> + Send) -> PyResult<Matrix> {
+    Ok(run(py, None, |cancel| work(cancel))?.map_err(exception)?.into())
 }
 
 fn weighting(name: &str) -> Result<Weighting, Fault> {
@@ -90,7 +90,7 @@ fn weighting(name: &str) -> Result<Weighting, Fault> {
 /// |a_ij| ≥ θ (|a_ii| |a_jj|)^½.
 #[pyfunction]
 fn strength_symmetric(py: Python<'_>, a: &Matrix, theta: f64, blocks: bool) -> PyResult<Matrix> {
-    matrix(py, || strength::symmetric(&a.bsr, theta, blocks))
+    matrix(py, |_| strength::symmetric(&a.bsr, theta, blocks))
 }
 
 /// |a_ij| ≥ θ max |a_ik|.
@@ -101,7 +101,7 @@ fn strength_classical(py: Python<'_>, a: &Matrix, theta: f64, norm: &str) -> PyR
         "min" => Norm::Min,
         _ => Norm::Fro,
     };
-    matrix(py, || strength::classical(&a.bsr, theta, norm))
+    matrix(py, |_| strength::classical(&a.bsr, theta, norm))
 }
 
 /// The evolution measure for near-kernel vectors in the columns of `b`, row-major.
@@ -120,13 +120,13 @@ fn strength_evolution(
 ) -> PyResult<Matrix> {
     let b = numbers(b)?;
     let options = Evolution { epsilon, steps, weighted, symmetrised };
-    matrix(py, || strength::evolution(&a.bsr, (&b, vectors), radius, &options))
+    matrix(py, |cancel| strength::evolution(&a.bsr, (&b, vectors), radius, &options, cancel))
 }
 
 /// C without diagonally dominant nodes.
 #[pyfunction]
 fn without_dominant(py: Python<'_>, a: &Matrix, c: &Matrix, theta: f64) -> PyResult<Matrix> {
-    matrix(py, || strength::without_dominant(&a.bsr, &c.bsr, theta))
+    matrix(py, |_| strength::without_dominant(&a.bsr, &c.bsr, theta))
 }
 
 /// Two arrays of indices.
@@ -166,7 +166,8 @@ fn cluster<'py>(
     if g.bsr.block() != (1, 1) || g.bsr.values().iter().any(|v| v.is_nan() || *v < 0.0) {
         return Err(PyValueError::new_err("Lloyd aggregation requires a positive measure."));
     }
-    let (of, centres) = run(py, None, |_| clusters::clusters(&g.bsr, centres, rounds, rebalances))?;
+    let work = |cancel: &Arc<Cancel>| clusters::clusters(&g.bsr, centres, rounds, rebalances, cancel);
+    let (of, centres) = run(py, None, work)?.map_err(raise)?;
     let of: Vec<usize> = of.into_iter().map(|k| (k + 1) as usize).collect();
     Ok((to_indices(py, of.into_iter())?, to_indices(py, centres.into_iter())?))
 }
@@ -190,19 +191,19 @@ fn tentative<'py>(
 /// An estimate of ρ(D A).
 #[pyfunction]
 fn spectral_radius(py: Python<'_>, a: &Matrix, by: &str) -> PyResult<f64> {
-    run(py, None, |_| radius::radius(&a.bsr, weighting(by)?))?.map_err(exception)
+    run(py, None, |cancel| radius::radius(&a.bsr, weighting(by)?, cancel))?.map_err(exception)
 }
 
 /// (I − ω D A)ᵈ T.
 #[pyfunction]
 fn smooth(py: Python<'_>, a: &Matrix, t: &Matrix, omega: f64, by: &str, degree: usize) -> PyResult<Matrix> {
-    matrix(py, || prolongation::smoothed(&a.bsr, &t.bsr, omega, weighting(by)?, degree))
+    matrix(py, |cancel| prolongation::smoothed(&a.bsr, &t.bsr, omega, weighting(by)?, degree, cancel))
 }
 
 /// A without the couplings that are not in C.
 #[pyfunction]
 fn filtered(py: Python<'_>, a: &Matrix, c: &Matrix) -> PyResult<Matrix> {
-    matrix(py, || prolongation::filtered(&a.bsr, &c.bsr))
+    matrix(py, |_| prolongation::filtered(&a.bsr, &c.bsr))
 }
 
 /// As [`smooth`], where each step keeps P `b`.
@@ -219,9 +220,9 @@ fn smooth_with_constraints(
     vectors: usize,
 ) -> PyResult<Matrix> {
     let b = numbers(b)?;
-    matrix(py, || {
+    matrix(py, |cancel| {
         let options = (omega, weighting(by)?, degree);
-        prolongation::smoothed_with_constraints(&a.bsr, &t.bsr, options, (&b, vectors))
+        prolongation::smoothed_with_constraints(&a.bsr, &t.bsr, options, (&b, vectors), cancel)
     })
 }
 
@@ -247,28 +248,28 @@ fn smooth_by_energy(
         "cgnr" => Minimiser::Cgnr,
         _ => Minimiser::Gmres,
     };
-    matrix(py, || {
+    matrix(py, |cancel| {
         let options = Energy { by: minimiser, steps, tolerance, degree, weighting: weighting(by)? };
-        prolongation::energy(&a.bsr, &t.bsr, &c.bsr, (&b, vectors), &options)
+        prolongation::energy(&a.bsr, &t.bsr, &c.bsr, (&b, vectors), &options, cancel)
     })
 }
 
 /// Aᵀ.
 #[pyfunction]
 fn transpose(py: Python<'_>, a: &Matrix) -> PyResult<Matrix> {
-    matrix(py, || Ok(a.bsr.transpose()?))
+    matrix(py, |_| Ok(a.bsr.transpose()?))
 }
 
 /// Pᵀ A P.
 #[pyfunction]
 fn galerkin(py: Python<'_>, a: &Matrix, p: &Matrix) -> PyResult<Matrix> {
-    matrix(py, || coarsest::galerkin(&a.bsr, &p.bsr))
+    matrix(py, |_| coarsest::galerkin(&a.bsr, &p.bsr))
 }
 
 /// R A P.
 #[pyfunction]
 fn triple(py: Python<'_>, r: &Matrix, a: &Matrix, p: &Matrix) -> PyResult<Matrix> {
-    matrix(py, || coarsest::triple(&r.bsr, &a.bsr, &p.bsr))
+    matrix(py, |_| coarsest::triple(&r.bsr, &a.bsr, &p.bsr))
 }
 
 /// The neighbours of each node in C.
@@ -302,7 +303,7 @@ fn interpolate(
         "classical" => Interpolation::Classical,
         _ => Interpolation::Modified,
     };
-    matrix(py, || Ok(interpolation(&a.bsr, &strong(&c.bsr)?, &coarse, by)?))
+    matrix(py, |cancel| Ok(interpolation(&a.bsr, &strong(&c.bsr)?, &coarse, by, Some(cancel))?))
 }
 
 /// A method that improves x in A x = b.
@@ -318,9 +319,9 @@ impl Relaxation {
     fn of<M: Relaxes + 'static>(
         py: Python<'_>,
         a: &Matrix,
-        build: impl FnOnce(&Arc<Sparse>) -> Result<M, Fault> + Send,
+        build: impl FnOnce(&Arc<Sparse>, &Cancel) -> Result<M, Fault> + Send,
     ) -> PyResult<Self> {
-        let method = run(py, None, |_| build(&a.bsr))?.map_err(exception)?;
+        let method = run(py, None, |cancel| build(&a.bsr, cancel))?.map_err(exception)?;
         let method: Box<dyn Relaxes> = Box::new(method);
         Ok(Self { method: Arc::new(Mutex::new(method)), failure: Arc::default(), size: a.bsr.shape().0 })
     }
@@ -331,7 +332,7 @@ impl Relaxation {
     /// x stays as it is.
     #[staticmethod]
     fn nothing(py: Python<'_>, a: &Matrix) -> PyResult<Self> {
-        Self::of(py, a, |_| Ok(relaxation::Nothing))
+        Self::of(py, a, |_, _| Ok(relaxation::Nothing))
     }
 
     /// Gauss-Seidel and SOR on blocks of `size`.
@@ -344,19 +345,19 @@ impl Relaxation {
         sweep: &str,
         iterations: usize,
     ) -> PyResult<Self> {
-        Self::of(py, a, |a| relaxation::Sweeps::new(a, size, omega, Order::parse(sweep)?, iterations))
+        Self::of(py, a, |a, _| relaxation::Sweeps::new(a, size, omega, Order::parse(sweep)?, iterations))
     }
 
     /// Jacobi on blocks of `size`.
     #[staticmethod]
     fn jacobi(py: Python<'_>, a: &Matrix, size: usize, omega: f64, iterations: usize) -> PyResult<Self> {
-        Self::of(py, a, |a| relaxation::Jacobi::new(a, size, omega, iterations))
+        Self::of(py, a, |a, _| relaxation::Jacobi::new(a, size, omega, iterations))
     }
 
     /// Steps of a polynomial, with its coefficients from the highest power.
     #[staticmethod]
     fn polynomial(py: Python<'_>, a: &Matrix, coefficients: Vec<f64>, iterations: usize) -> PyResult<Self> {
-        Self::of(py, a, |a| Ok(relaxation::Polynomial::new(a, coefficients, iterations)))
+        Self::of(py, a, |a, _| Ok(relaxation::Polynomial::new(a, coefficients, iterations)))
     }
 
     /// Gauss-Seidel or Jacobi on normal equations: `of` is "ne", "nr" or "jacobi_ne".
@@ -374,7 +375,9 @@ impl Relaxation {
             "nr" => Normal::Columns,
             _ => Normal::Jacobi,
         };
-        Self::of(py, a, |a| relaxation::NormalEquations::new(a, of, omega, Order::parse(sweep)?, iterations))
+        Self::of(py, a, |a, _| {
+            relaxation::NormalEquations::new(a, of, omega, Order::parse(sweep)?, iterations)
+        })
     }
 
     /// Multiplicative Schwarz on the rows of `domains`, or of A.
@@ -388,7 +391,9 @@ impl Relaxation {
         iterations: usize,
     ) -> PyResult<Self> {
         let domains = domains.map(|domains| &*domains.bsr);
-        Self::of(py, a, |a| relaxation::Schwarz::new(a, domains, Order::parse(sweep)?, iterations))
+        Self::of(py, a, |a, cancel| {
+            relaxation::Schwarz::new(a, domains, Order::parse(sweep)?, iterations, cancel)
+        })
     }
 
     /// A Krylov method without a preconditioner.
@@ -401,21 +406,21 @@ impl Relaxation {
         most: usize,
         restart: usize,
     ) -> PyResult<Self> {
-        Self::of(py, a, |a| coarsest::Inner::new(a, name, tolerance, most, restart))
+        Self::of(py, a, |a, _| coarsest::Inner::new(a, name, tolerance, most, restart))
     }
 
     /// A sparse factor: "lu" or "cholesky".
     #[staticmethod]
     fn factor(py: Python<'_>, a: &Matrix, name: &str) -> PyResult<Self> {
         let method = if name == "cholesky" { Method::Cholesky } else { Method::Lu };
-        Self::of(py, a, |a| coarsest::Factored::new(a, method))
+        Self::of(py, a, |a, _| coarsest::Factored::new(a, method))
     }
 
     /// The pseudo-inverse.
     #[staticmethod]
     #[pyo3(signature = (a, absolute, relative))]
     fn pseudo_inverse(py: Python<'_>, a: &Matrix, absolute: f64, relative: Option<f64>) -> PyResult<Self> {
-        Self::of(py, a, |a| coarsest::Pseudo::new(a, absolute, relative))
+        Self::of(py, a, |a, _| coarsest::Pseudo::new(a, absolute, relative))
     }
 
     /// x = f(b).

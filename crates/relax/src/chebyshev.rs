@@ -173,9 +173,11 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
         self.fill(a, &mut host)?;
+        SetupError::unless_cancelled(system.cancel)?;
         let margin = 1.0 + 1.0 / self.ratio; // α + β
         let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety).with_margin(margin);
         let (radius, kind) = checks::radius_and_kind(self.symmetric, &mut spectrum, a, &host)?;
+        SetupError::unless_cancelled(system.cancel)?;
         let d = backend.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
             parameters: *self,

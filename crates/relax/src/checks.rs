@@ -97,7 +97,9 @@ pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<B, T>>(
             *method = build(method, system)?;
             return Ok(Reused::Nothing);
         }
+        SetupError::unless_cancelled(system.cancel)?;
         method.prepare(a)?;
+        SetupError::unless_cancelled(system.cancel)?;
         method.commit(a)?;
         Ok(Reused::Structure)
     })

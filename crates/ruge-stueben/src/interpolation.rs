@@ -84,12 +84,13 @@ fn second(strong: &Pattern, i: usize, coarse: &mut [bool]) {
 /// # Errors
 /// [`Error::Shape`] unless A has 1x1 blocks, and `strong` and `coarse` belong to as many unknowns;
 /// [`SetupError::NotPositive`] for a row without a positive diagonal (`Direct`); [`SetupError::ZeroDiagonal`] for a row whose
-/// diagonal and weak couplings add up to zero.
+/// diagonal and weak couplings add up to zero; [`SetupError::Cancelled`] once `cancel` is set.
 pub fn interpolation<T: Real>(
     a: &Bsr<T>,
     strong: &Pattern,
     coarse: &[bool],
     by: Interpolation,
+    cancel: Option<&Cancel>,
 ) -> Result<Bsr<T>, SetupError> {
     let n = a.pattern().rows();
     for (what, expected, found) in [
@@ -110,7 +111,7 @@ pub fn interpolation<T: Real>(
         own.into_iter().chain(strong.filter(stored).map(move |j| numbers[j]))
     };
     let pattern = Pattern::from_rows(n, count, 4 * strong.len(), columns)?;
-    let values = weights(a, strong, numbers, &pattern, by)?;
+    let values = weights(a, strong, numbers, &pattern, by, cancel)?;
     Ok(Bsr::new(Arc::new(pattern), (1, 1), values)?)
 }
 
@@ -124,10 +125,11 @@ pub(crate) fn weights<T: Real>(
     numbers: &[u32],
     pattern: &Pattern,
     by: Interpolation,
+    cancel: Option<&Cancel>,
 ) -> Result<Vec<T>, SetupError> {
     let mut values = vec![T::zero(); pattern.len()];
     let leaf = |rows: BlockRows<'_, T>| {
-        let mut done = Ok(());
+        let mut done = SetupError::unless_cancelled(cancel);
         rows.in_order(|i, weights| {
             let row = pattern.row(i);
             let at = |j: usize| row.binary_search(&numbers[j]).ok();

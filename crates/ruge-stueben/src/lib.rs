@@ -91,7 +91,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         if !coarse.contains(&true) {
             return Ok(None);
         }
-        let p = interpolation(a, &strong, &coarse, self.interpolation)?;
+        let p = interpolation(a, &strong, &coarse, self.interpolation, fine.cancel)?;
         let positions = fine.positions.map(|x| (0..n).filter(|&i| coarse[i]).map(|i| x[i]).collect());
         let kept = if self.interpolation == Interpolation::Direct { Pattern::diagonal(0)? } else { strong };
         let state_bytes = 4 * (n + kept.len()) + size_of_val(kept.offsets());
@@ -106,7 +106,7 @@ impl<T: Real> Coarsening<T> for RugeStueben {
         coarse: &mut Coarse<T, Self::State>,
     ) -> Result<(), SetupError> {
         let ((numbers, strong), p) = (&coarse.state, &mut coarse.prolongation);
-        let values = weights(fine.a, strong, numbers, p.pattern(), self.interpolation)?;
+        let values = weights(fine.a, strong, numbers, p.pattern(), self.interpolation, fine.cancel)?;
         p.values_mut().copy_from_slice(&values);
         Ok(())
     }

@@ -152,20 +152,22 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let (links, coupled) = Links::of(Source::new(a), self.coupling);
         SetupError::unless_cancelled(system.cancel)?;
         let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
-        let mut cover = Cover::grow(&links, &coupled, &pattern, &order, [self.domain, self.overlap])?;
+        let sizes = [self.domain, self.overlap];
+        let mut cover = Cover::grow(&links, &coupled, &pattern, &order, sizes, system.cancel)?;
         if self.inner == Inner::Inverses && cover.largest().saturating_mul(block) > MOST {
             let (name, value) = ("AdditiveSchwarz::domain", (cover.largest() * block) as f64);
             let range = "at most 1024 unknowns with the overlap, for dense inverses; take smaller domains, or factors";
             return Err(Error::Parameter { name, value, range }.into());
         }
         if matches!(self.inner, Inner::Sweeps { .. }) {
-            cover.colour(&pattern)?;
+            cover.colour(&pattern, system.cancel)?;
         }
         SetupError::unless_cancelled(system.cancel)?;
-        let (parts, from) = cover.restrict(&pattern)?;
+        let (parts, from) = cover.restrict(&pattern, system.cancel)?;
         let mut restricted = Bsr::zeros(Arc::new(parts), (block, block))?;
         copy(a, &from, &mut restricted);
-        let solver = Solver::new(self.inner, self.storage, a, &cover, &restricted, backend)?;
+        SetupError::unless_cancelled(system.cancel)?;
+        let solver = Solver::new(self.inner, self.storage, a, &cover, &restricted, backend, system.cancel)?;
         let places = vec![zero(); cover.nodes.len() * block];
         Ok(OverlappingDomains {
             parameters: *self,

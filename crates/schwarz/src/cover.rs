@@ -5,8 +5,8 @@
 //! blocks of A.
 
 use coarsen_backend::SetupError;
-use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::{Cancel, Real};
 use coarsen_sparse::{Bsr, Graph, Pattern, SparseError, by_bucket, coloring};
 
 use crate::domains::{Domains, NONE};
@@ -30,20 +30,25 @@ pub(crate) struct Cover {
 impl Cover {
     /// Grows domains of up to `most` nodes along `links`, and extends each by `layers` layers of neighbours
     /// in the pattern. Nodes that are not `coupled` form separate domains of up to `most` nodes.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set, and [`SparseError::TooLarge`].
     pub(crate) fn grow(
         links: &Links,
         coupled: &[bool],
         pattern: &Pattern,
         order: &[u32],
         [most, layers]: [usize; 2],
-    ) -> Result<Self, SparseError> {
+        cancel: Option<&Cancel>,
+    ) -> Result<Self, SetupError> {
         let n = order.len();
-        let domains = Domains::grow(links, order, coupled, most);
+        let domains = Domains::grow(links, order, coupled, most, cancel)?;
         let apart: Vec<u32> = order.iter().copied().filter(|&i| !coupled[i as usize]).collect();
         let (mut nodes, mut starts, mut own) = (Vec::with_capacity(n), vec![0], vec![0; n]);
         let (mut home, mut seen) = (vec![NONE; n], vec![NONE; n]);
         let grown = (0..domains.count()).map(|d| domains.nodes(d));
         for (d, members) in grown.chain(apart.chunks(most)).enumerate() {
+            SetupError::unless_cancelled(cancel)?;
             let first = nodes.len();
             nodes.extend_from_slice(members);
             for &i in members {
@@ -92,12 +97,20 @@ impl Cover {
     }
 
     /// Returns the pattern of all restrictions, and the block of A that each of its blocks copies.
-    pub(crate) fn restrict(&self, pattern: &Pattern) -> Result<(Pattern, Vec<u32>), SparseError> {
+    ///
+    /// # Errors
+    /// As [`grow`](Self::grow).
+    pub(crate) fn restrict(
+        &self,
+        pattern: &Pattern,
+        cancel: Option<&Cancel>,
+    ) -> Result<(Pattern, Vec<u32>), SetupError> {
         bounded("blocks of the matrix", pattern.len())?;
         let (mut offsets, mut indices, mut from) = (vec![0], Vec::new(), Vec::new());
         let mut at = vec![NONE; pattern.rows()];
         let mut row: Vec<(u32, u32)> = Vec::new();
         for places in self.starts.windows(2).map(|s| s[0]..s[1]) {
+            SetupError::unless_cancelled(cancel)?;
             places.clone().for_each(|place| at[self.nodes[place as usize] as usize] = place);
             for place in places.clone() {
                 let i = self.nodes[place as usize] as usize;
@@ -119,8 +132,8 @@ impl Cover {
     }
 
     /// Sorts the places of each domain by colour; places of the same colour are not coupled.
-    pub(crate) fn colour(&mut self, pattern: &Pattern) -> Result<(), SetupError> {
-        let (restricted, _) = self.restrict(pattern)?;
+    pub(crate) fn colour(&mut self, pattern: &Pattern, cancel: Option<&Cancel>) -> Result<(), SetupError> {
+        let (restricted, _) = self.restrict(pattern, cancel)?;
         let classes = coloring::greedy(&Graph::of(&restricted)?);
         let mut moved = vec![0; self.nodes.len()];
         let nodes = self.nodes.clone();

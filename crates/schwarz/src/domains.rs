@@ -18,6 +18,9 @@
 
 use std::collections::BTreeMap;
 
+use coarsen_backend::SetupError;
+use coarsen_core::Cancel;
+
 use crate::links::Links;
 
 /// The domain of nodes in no domain.
@@ -36,13 +39,22 @@ pub(crate) struct Domains {
 
 impl Domains {
     /// Grows domains of up to `most` nodes over the nodes that are `free`.
-    pub(crate) fn grow(links: &Links, order: &[u32], free: &[bool], most: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set.
+    pub(crate) fn grow(
+        links: &Links,
+        order: &[u32],
+        free: &[bool],
+        most: usize,
+        cancel: Option<&Cancel>,
+    ) -> Result<Self, SetupError> {
         let mut growth = Growth::new(links, order, free, most);
         for &seed in order {
-            growth.domain(seed);
+            growth.domain(seed, cancel)?;
         }
-        growth.join_pockets();
-        growth.finish()
+        growth.join_pockets(cancel)?;
+        Ok(growth.finish())
     }
 
     /// Returns domains of consecutive nodes; `starts` has the first node of each domain, and the number of
@@ -130,12 +142,14 @@ impl<'a> Growth<'a> {
     }
 
     /// Grows a domain from `seed`, unless `seed` is already in a domain.
-    fn domain(&mut self, seed: u32) {
+    fn domain(&mut self, seed: u32, cancel: Option<&Cancel>) -> Result<(), SetupError> {
         if self.of[seed as usize] == NONE {
+            SetupError::unless_cancelled(cancel)?;
             let name = self.lists.len() as u32;
             let list = self.set(seed, NONE, name, self.most);
             self.lists.push(list);
         }
+        Ok(())
     }
 
     /// Moves up to `most` connected nodes from domain `from` to domain `to`, beginning with `seed`.
@@ -175,7 +189,7 @@ impl<'a> Growth<'a> {
 
     /// Joins every domain of at most half the maximal size with the neighbour to which it is most strongly
     /// coupled. A union that is too large is divided again.
-    fn join_pockets(&mut self) {
+    fn join_pockets(&mut self, cancel: Option<&Cancel>) -> Result<(), SetupError> {
         self.sums.resize(self.lists.len(), 0.0);
         // The last domain of pockets beside each domain.
         let mut shared = BTreeMap::new();
@@ -183,6 +197,7 @@ impl<'a> Growth<'a> {
             if 2 * self.lists[d].len() > self.most || self.lists[d].is_empty() {
                 continue;
             }
+            SetupError::unless_cancelled(cancel)?;
             let Some(first) = self.neighbour(d, None) else { continue };
             let mut joined = self.affords(d, first).then_some(first);
             if joined.is_none() {
@@ -214,6 +229,7 @@ impl<'a> Growth<'a> {
                 other.iter().for_each(|&i| self.of[i as usize] = e as u32);
             }
         }
+        Ok(())
     }
 
     /// Returns the domain with the strongest couplings to d, other than `except`.

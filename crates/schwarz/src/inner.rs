@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Cpu, DenseBlocks, SetupError};
 use coarsen_core::parallel::{self, each};
-use coarsen_core::{Preconditioner, PreconditionerKind, Real};
+use coarsen_core::{Cancel, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::{Direct, DirectError, Factor};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -69,6 +69,9 @@ pub(crate) enum Solver<T: Real, V: Real, S: Real> {
 impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
     /// Builds the solvers for the block-diagonal matrix `restricted` of all domains of `a`. The caller has
     /// checked `a`.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set; otherwise those of the solver.
     pub(crate) fn new(
         inner: Inner,
         storage: Storage,
@@ -76,13 +79,14 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         cover: &Cover,
         restricted: &Bsr<T>,
         backend: &Cpu<V, S>,
+        cancel: Option<&Cancel>,
     ) -> Result<Self, SetupError> {
         Ok(match inner {
             Inner::Inverses => {
                 let parameters =
                     Schwarz { storage, levels: 1, coarse: Coarse::Domains, ..Schwarz::multilevel() };
                 let plan = Arc::new(Plan::apart(a.block().0, &cover.starts)?);
-                let system = System::from(restricted);
+                let system = System { cancel, ..System::from(restricted) };
                 Self::Inverses(Box::new(Subdomains::on_plan(
                     &parameters,
                     plan,
@@ -104,17 +108,16 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 let parts =
                     (0..cover.count()).map(|d| cover.part(d, restricted)).collect::<Result<Vec<_>, _>>()?;
                 let mut built: Vec<Option<Result<Part, SetupError>>> = parts.iter().map(|_| None).collect();
+                let factored = |d: usize, matrix: &Bsr<f64>| -> Result<Part, SetupError> {
+                    SetupError::unless_cancelled(cancel)?;
+                    let n = matrix.shape().0;
+                    let factor = Direct::default().factor(matrix).map_err(|why| cover.refused(d, n, why))?;
+                    let (b, x, before) = (vec![0.0; n], vec![0.0; n], matrix.values().to_vec());
+                    Ok(Part { factor, b, x, matrix: matrix.clone(), before })
+                };
                 let leaf = |(range, parts, built): (Range<usize>, &[Bsr<f64>], &mut [Option<_>])| {
                     for ((d, matrix), built) in range.zip(parts).zip(built) {
-                        let n = matrix.shape().0;
-                        *built = Some(match Direct::default().factor(matrix) {
-                            Ok(factor) => {
-                                let (b, x) = (vec![0.0; n], vec![0.0; n]);
-                                let before = matrix.values().to_vec();
-                                Ok(Part { factor, b, x, matrix: matrix.clone(), before })
-                            }
-                            Err(why) => Err(cover.refused(d, n, why)),
-                        });
+                        *built = Some(factored(d, matrix));
                     }
                 };
                 let worth = parallel::worth(restricted.nnz());

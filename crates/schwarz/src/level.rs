@@ -135,7 +135,7 @@ impl Schwarz {
         let (links, _) = Links::of(Source::new(level.matrix), parameters.coupling);
         let order: Vec<u32> = (0..nodes).collect();
         let limits = Limits { domain: parameters.domain, levels, top };
-        let plan = Plan::new(level.matrix.block().0, links, &order, level.coupled, limits)?;
+        let plan = Plan::new(level.matrix.block().0, links, &order, level.coupled, limits, None)?;
         Subdomains::on_plan(&parameters, Arc::new(plan), system, checked, level.sizes, backend)
     }
 }

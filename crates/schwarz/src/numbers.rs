@@ -56,6 +56,9 @@ impl<T: Real> Numbers<T> {
     }
 
     /// Computes all levels; with `which`, only these domains of each level.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once the flag of the system is set: some domains are then those of this system.
     pub(crate) fn compute(
         &mut self,
         parameters: &Schwarz,
@@ -63,7 +66,7 @@ impl<T: Real> Numbers<T> {
         system: &System<'_, T>,
         which: Option<&[Vec<u32>]>,
         inverses: &mut Inverses,
-    ) {
+    ) -> Result<(), SetupError> {
         let contact = system.contact.filter(|c| !c.is_empty());
         for level in 0..plan.levels() {
             let (below, above) = self.coarse.split_at_mut(level);
@@ -84,6 +87,7 @@ impl<T: Real> Numbers<T> {
                 sizes: sizes_below.last().unwrap_or(&self.first),
                 contact,
                 arithmetic: parameters.arithmetic,
+                cancel: system.cancel,
             };
             let which = which.map_or(&plan.domain_levels[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());
@@ -94,8 +98,9 @@ impl<T: Real> Numbers<T> {
                 &mut self.repairs[level],
                 next,
                 &mut self.workspaces,
-            );
+            )?;
         }
+        Ok(())
     }
 
     pub(crate) fn exact(

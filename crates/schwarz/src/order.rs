@@ -1,7 +1,7 @@
 //! The order in which nodes are collected into domains (§5.1).
 
 use coarsen_backend::SetupError;
-use coarsen_core::Real;
+use coarsen_core::{Cancel, Real};
 use coarsen_sparse::{Graph, System, morton};
 
 use crate::links::Links;
@@ -40,7 +40,7 @@ impl Order {
     /// Returns the nodes in this order.
     ///
     /// # Errors
-    /// The errors of [`morton::order`] for the positions.
+    /// The errors of [`morton::order`] for the positions; [`SetupError::Cancelled`].
     pub(crate) fn of<T: Real>(self, system: &System<'_, T>, links: &Links) -> Result<Vec<u32>, SetupError> {
         Ok(match (self.resolve(system), system.positions) {
             (Self::Curve, Some(positions)) => morton::order(positions)?,
@@ -52,9 +52,9 @@ impl Order {
             }
             (Self::Natural, _) => (0..system.matrix.pattern().rows() as u32).collect(),
             _ if system.contact.is_some_and(|c| !c.is_empty()) => {
-                by_graph(&Graph::of(system.whole()?.pattern())?)?
+                by_graph(&Graph::of(system.whole()?.pattern())?, system.cancel)?
             }
-            _ => by_graph(&Graph::of(system.matrix.pattern())?)?,
+            _ => by_graph(&Graph::of(system.matrix.pattern())?, system.cancel)?,
         })
     }
 }
@@ -65,7 +65,8 @@ const HUB_LEAST: usize = 64;
 const HUB_RATIO: usize = 8;
 
 /// Returns the Cuthill-McKee order of a graph without the edges of high-degree nodes.
-fn by_graph(graph: &Graph) -> Result<Vec<u32>, SetupError> {
+fn by_graph(graph: &Graph, cancel: Option<&Cancel>) -> Result<Vec<u32>, SetupError> {
+    SetupError::unless_cancelled(cancel)?;
     let nodes = graph.nodes() as u32;
     let is_high_degree = |i: u32| {
         let degree = graph.degree(i as usize);

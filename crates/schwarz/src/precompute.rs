@@ -9,8 +9,9 @@
 //! from a singular matrix in any units. A matrix with too small a pivot or too large an inverse is inverted in `f64`,
 //! then with a fraction of its diagonal added, and finally replaced by its diagonal blocks.
 
-use coarsen_core::parallel::each;
-use coarsen_core::{Real, compiled};
+use coarsen_backend::SetupError;
+use coarsen_core::parallel::tree;
+use coarsen_core::{Cancel, Real, compiled};
 
 use crate::backend::Packed;
 use crate::dense::{add, block_diagonal, raise, trusted, write};
@@ -42,6 +43,7 @@ pub(crate) struct Stage<'a, T> {
     /// The contact blocks inside the domains of coarse levels.
     pub(crate) contact: Option<Buckets<'a, T>>,
     pub(crate) arithmetic: Arithmetic,
+    pub(crate) cancel: Option<&'a Cancel>,
 }
 
 /// The output for the next level.
@@ -56,13 +58,16 @@ compiled!(
     RUN: Run<T> =
         fn(
             &Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [TaskWorkspace<T>]
-        ),
+        ) -> Result<(), SetupError>,
     (|stage, which, packed, repairs, next, workspaces| stage.either(which, packed, repairs, next, workspaces))
 );
 
 impl<T: Real> Stage<'_, T> {
     /// Computes the inverses of the domains `which`, given in increasing order, and their rows of the matrix
     /// of the next level, if there is one.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once the flag is set: some domains are then left as they were.
     pub(crate) fn run(
         &self,
         which: &[u32],
@@ -70,8 +75,8 @@ impl<T: Real> Stage<'_, T> {
         repairs: &mut [Option<Repair>],
         next: Option<Next<'_, T>>,
         workspaces: &mut [TaskWorkspace<T>],
-    ) {
-        RUN.of::<Run<T>>()(self, which, packed, repairs, next, workspaces);
+    ) -> Result<(), SetupError> {
+        RUN.of::<Run<T>>()(self, which, packed, repairs, next, workspaces)
     }
 
     fn either(
@@ -81,7 +86,7 @@ impl<T: Real> Stage<'_, T> {
         repairs: &mut [Option<Repair>],
         next: Option<Next<'_, T>>,
         workspaces: &mut [TaskWorkspace<T>],
-    ) {
+    ) -> Result<(), SetupError> {
         let next = next.unwrap_or(Next { values: &mut [], sizes: &mut [] });
         match packed {
             Packed::Single(packed) => self.all(which, packed, repairs, next, workspaces),
@@ -96,7 +101,7 @@ impl<T: Real> Stage<'_, T> {
         repairs: &mut [Option<Repair>],
         next: Next<'_, T>,
         workspaces: &mut [TaskWorkspace<T>],
-    ) {
+    ) -> Result<(), SetupError> {
         let (domain_level, block) = (&self.plan.domain_levels[self.level], self.source.block());
         let targets = Targets {
             which,
@@ -111,15 +116,17 @@ impl<T: Real> Stage<'_, T> {
         };
         let share = which.len() as f64 / domain_level.domains.count().max(1) as f64;
         let worth = share > 0.01 && self.plan.worth(self.level);
-        each(Tasks { targets, workspaces }, 1, worth, &|tasks: Tasks<'_, T, S>| self.leaf(tasks));
+        let leaf = |tasks: Tasks<'_, T, S>| self.leaf(tasks);
+        tree(Tasks { targets, workspaces }, 1, worth, &leaf, &Result::and)
     }
 
-    fn leaf<S: Real>(&self, tasks: Tasks<'_, T, S>) {
+    fn leaf<S: Real>(&self, tasks: Tasks<'_, T, S>) -> Result<(), SetupError> {
         let Targets { which, base, domain_level, area, block, packed, repairs, coarse, sizes } =
             tasks.targets;
-        let Some(workspace) = tasks.workspaces.first_mut() else { return };
+        let Some(workspace) = tasks.workspaces.first_mut() else { return Ok(()) };
         let (first_value, first_block) = (domain_level.offsets[base], domain_level.coarse.offsets()[base]);
         for &d in which {
+            SetupError::unless_cancelled(self.cancel)?;
             let d = d as usize;
             self.scales(d, workspace);
             let out =
@@ -133,6 +140,7 @@ impl<T: Real> Stage<'_, T> {
                 self.coarse_sizes(d, &mut workspace.diagonal, sums);
             }
         }
+        Ok(())
     }
 
     /// Computes 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off.

@@ -10,7 +10,7 @@
 use std::mem;
 
 use coarsen_backend::{Matrix, Merged, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
-use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_core::{Cancel, Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
 use num_traits::one;
@@ -110,6 +110,7 @@ impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
         (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
         spectrum.margin = 2.0 / self.factor; // ω ρ < 2
         let mut now = Damped { domains, a: backend.matrix(&whole)?, radius: 1.0 };
+        SetupError::unless_cancelled(system.cancel)?;
         now.damp(self.factor, &mut spectrum, &start)?;
         Ok(DomainStep {
             parameters: *self,
@@ -198,21 +199,7 @@ impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
-        coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
-        let (now, system) = (&self.now, System::from(a));
-        let next = match &mut self.next {
-            Some(next) => {
-                next.domains.check(&system)?;
-                next.domains.recompute(system, None)?;
-                next.a.set_values(a)?;
-                next
-            }
-            none => {
-                let (domains, backend) = (now.domains.again(system)?, now.domains.backend());
-                none.insert(Damped { domains, a: backend.matrix(a)?, radius: 1.0 })
-            }
-        };
-        next.damp(self.parameters.factor, &mut self.spectrum, &self.start)?;
+        self.prepare_until(None, a)?;
         Ok(Reused::Structure)
     }
 
@@ -260,8 +247,28 @@ impl<T: Real, B: SchwarzBackend> DomainStep<T, B> {
             *self = built;
             return Ok(Reused::Nothing);
         }
-        self.prepare(system.matrix)?;
+        self.prepare_until(system.cancel, system.matrix)?;
         self.commit(system.matrix)?;
         Ok(Reused::Structure)
+    }
+
+    /// As [`Smoother::prepare`]; ends once `cancel` is set, since the domains in use stay.
+    fn prepare_until(&mut self, cancel: Option<&Cancel>, a: &Bsr<T>) -> Result<(), SetupError> {
+        coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
+        let (now, system) = (&self.now, System { cancel, ..System::from(a) });
+        let next = match &mut self.next {
+            Some(next) => {
+                next.domains.check(&system)?;
+                next.domains.overwrite(system, None)?;
+                next.a.set_values(a)?;
+                next
+            }
+            none => {
+                let (domains, on) = (now.domains.again(system)?, now.domains.backend());
+                none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
+            }
+        };
+        SetupError::unless_cancelled(cancel)?;
+        next.damp(self.parameters.factor, &mut self.spectrum, &self.start)
     }
 }

@@ -43,7 +43,9 @@ impl Schwarz {
     ) -> Result<(Plan, Checked<T>), SetupError> {
         let mut starts = Vec::new();
         let source = Source::of(&system, &mut starts);
+        SetupError::unless_cancelled(system.cancel)?;
         let (links, coupled) = Links::of(source, self.coupling);
+        SetupError::unless_cancelled(system.cancel)?;
         let left_out: Vec<u32> = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
         let mut checked = Checked::default();
         check::check(check::METHOD, source, system.contact, &left_out, self.storage, &mut checked)?;
@@ -54,7 +56,8 @@ impl Schwarz {
         };
         SetupError::unless_cancelled(system.cancel)?;
         let limits = Limits { domain: self.domain, levels: self.levels, top };
-        Ok((Plan::new(source.block(), links, &order, &coupled, limits)?, checked))
+        let plan = Plan::new(source.block(), links, &order, &coupled, limits, system.cancel)?;
+        Ok((plan, checked))
     }
 
     /// Runs the checks of an update; the nodes `left_out` are in no domain.

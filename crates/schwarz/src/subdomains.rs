@@ -109,7 +109,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
             weights: vec![1.0; plan.levels()],
         };
         SetupError::unless_cancelled(system.cancel)?;
-        numbers.compute(parameters, &plan, &system, None, &mut inverses);
+        numbers.compute(parameters, &plan, &system, None, &mut inverses)?;
         SetupError::unless_cancelled(system.cancel)?;
         seconds.inverses = begun.elapsed();
 
@@ -216,24 +216,39 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         )
     }
 
-    /// Recomputes some domains of every level, or all domains, from values that have been checked.
+    /// Recomputes some domains of every level, or all domains, from values that have been checked. Once domains are
+    /// overwritten, the update is completed: no copy of the old ones is kept.
     ///
     /// # Errors
     /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored. The factor is then old, and so are domains
     /// on a device, but domains on the host are new: the caller divides that level into domains.
+    /// [`SetupError::Cancelled`] if the flag is set before; nothing has then changed.
     pub(crate) fn recompute(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
+        SetupError::unless_cancelled(system.cancel)?;
+        self.overwrite(System { cancel: None, ..system }, which)
+    }
+
+    /// As [`recompute`](Self::recompute), but ends once the flag of the system is set. *Use* for domains that are not in use:
+    /// some are then those of the last system, until a call for all domains succeeds.
+    ///
+    /// # Errors
+    /// As [`recompute`](Self::recompute).
+    pub(crate) fn overwrite(
+        &mut self,
+        system: System<'_, T>,
+        which: Option<&[Vec<u32>]>,
+    ) -> Result<(), SetupError> {
         let Self { parameters, backend, plan, numbers, domains, top, seconds, .. } = self;
-        SetupError::unless_cancelled(system.cancel)?; // from here on domains are overwritten
         self.incomplete = true;
         numbers.checked.accept();
         let begun = Instant::now();
         let inverses = backend.inverses(domains);
         inverses.left_out.copy_from_slice(&numbers.checked.left_out);
-        numbers.compute(parameters, plan, &system, which, inverses);
+        numbers.compute(parameters, plan, &system, which, inverses)?;
         seconds.inverses = begun.elapsed();
         let begun = Instant::now();
         if let Some(top) = top {

@@ -9,6 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use coarsen_backend::SetupError;
+use coarsen_core::Cancel;
 use coarsen_sparse::Pattern;
 
 use super::frame::Frame;
@@ -98,7 +100,15 @@ impl ControlPoints {
     /// of the graph, because each component gets a control point. Nodes without edges get none. The same graph gives
     /// the same control points. *Cost*: one update of distances per control point. Each doubling of the number of
     /// control points takes about n log n steps.
-    pub(super) fn sample(graph: &Lengths<'_>, counts: &[usize], given: &[u32]) -> Self {
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set.
+    pub(super) fn sample(
+        graph: &Lengths<'_>,
+        counts: &[usize],
+        given: &[u32],
+        cancel: Option<&Cancel>,
+    ) -> Result<Self, SetupError> {
         let nodes = graph.pattern.rows();
         let mut field = Field::new(nodes);
         field.leave_alone(graph, 0..nodes as u32);
@@ -111,7 +121,7 @@ impl ControlPoints {
                 let next = given.next().or_else(|| field.farthest(&mut farthest));
                 let Some(next) = next else { break };
                 if field.distance[next as usize] > 0.0 {
-                    field.add(graph, next, order.len() as u32);
+                    field.add(graph, next, order.len() as u32, cancel)?;
                     order.push(next);
                 }
             }
@@ -120,7 +130,7 @@ impl ControlPoints {
         }
         fields.reverse();
         reached.reverse();
-        Self::from_fields(order, fields, &reached)
+        Ok(Self::from_fields(order, fields, &reached))
     }
 
     /// Returns the control points of levels whose distances are known; `counts` is the number of control points of each
@@ -173,14 +183,27 @@ impl Field {
 
     /// Updates the distances around a new control point by Dijkstra's algorithm. The search stops at nodes that are
     /// nearer to another control point.
-    pub(super) fn add(&mut self, graph: &Lengths<'_>, node: u32, control_point: u32) {
+    ///
+    /// # Errors
+    /// As [`spread`](Self::spread).
+    pub(super) fn add(
+        &mut self,
+        graph: &Lengths<'_>,
+        node: u32,
+        control_point: u32,
+        cancel: Option<&Cancel>,
+    ) -> Result<(), SetupError> {
         self.reach(node, 0.0, control_point);
-        self.spread(graph);
+        self.spread(graph, cancel)
     }
 
     /// Updates neighbours until no distance becomes shorter.
-    pub(super) fn spread(&mut self, graph: &Lengths<'_>) {
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set; the distances are then not complete.
+    pub(super) fn spread(&mut self, graph: &Lengths<'_>, cancel: Option<&Cancel>) -> Result<(), SetupError> {
         while let Some(Reverse((Far(d), i))) = self.front.pop() {
+            SetupError::unless_cancelled(cancel)?;
             let i = i as usize;
             if d > self.distance[i] {
                 continue;
@@ -190,6 +213,7 @@ impl Field {
                 self.reach(graph.pattern.indices()[at], d + graph.length(i, at), control_point);
             }
         }
+        Ok(())
     }
 
     /// Stores a distance if it is shorter than the stored distance, or equal to it and `control_point` is the

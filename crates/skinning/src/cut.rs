@@ -15,6 +15,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use coarsen_backend::SetupError;
+use coarsen_core::Cancel;
+
 use super::control_points::{ControlPoints, Far, Field, Lengths};
 
 /// A cut through a body whose control points are known, for [`Skinning::cut`](super::Skinning::cut).
@@ -32,7 +35,15 @@ impl ControlPoints {
     /// added if the largest distance of a level would grow, or if a component has no control point.
     ///
     /// *Cost* of a level: Dijkstra's algorithm in the region, and copies of the distances of all nodes.
-    pub(super) fn after_cut(&self, graph: &Lengths<'_>, touched: &[u32]) -> Self {
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set.
+    pub(super) fn after_cut(
+        &self,
+        graph: &Lengths<'_>,
+        touched: &[u32],
+        cancel: Option<&Cancel>,
+    ) -> Result<Self, SetupError> {
         let nodes = graph.pattern.rows();
         let (mut order, mut place) = (Vec::<u32>::new(), vec![u32::MAX; nodes]);
         let append = |node: u32, order: &mut Vec<u32>, place: &mut Vec<u32>| {
@@ -52,10 +63,12 @@ impl ControlPoints {
             }
             let bound = self.fields[level].distance.iter().copied().fold(0.0, f64::max);
             let mut field = self.fields[level].renumbered(nodes, |j| place[self.order[j as usize] as usize]);
-            let mut candidates = field.forget(graph, touched, &order);
-            added.iter().for_each(|&node| field.add(graph, node, place[node as usize]));
+            let mut candidates = field.forget(graph, touched, &order, cancel)?;
+            for &node in &added {
+                field.add(graph, node, place[node as usize], cancel)?;
+            }
             while let Some((_, node)) = field.tighten(&mut candidates).filter(|(d, _)| *d > bound) {
-                field.add(graph, node, order.len() as u32);
+                field.add(graph, node, order.len() as u32, cancel)?;
                 append(node, &mut order, &mut place);
             }
             fields.push(field);
@@ -63,7 +76,7 @@ impl ControlPoints {
         }
         fields.reverse();
         counts.reverse();
-        Self { frame: self.frame, ..Self::from_fields(order, fields, &counts) }
+        Ok(Self { frame: self.frame, ..Self::from_fields(order, fields, &counts) })
     }
 }
 
@@ -84,7 +97,8 @@ impl Field {
         graph: &Lengths<'_>,
         touched: &[u32],
         control_points: &[u32],
-    ) -> BinaryHeap<(Far, Reverse<u32>)> {
+        cancel: Option<&Cancel>,
+    ) -> Result<BinaryHeap<(Far, Reverse<u32>)>, SetupError> {
         let region = self.region(graph, touched, control_points);
         for &i in &region {
             (self.distance[i as usize], self.nearest[i as usize]) = (f64::INFINITY, u32::MAX);
@@ -101,9 +115,9 @@ impl Field {
         for &i in touched.iter().filter(|&&i| self.distance[i as usize].is_finite()) {
             self.front.push(Reverse((Far(self.distance[i as usize]), i)));
         }
-        self.spread(graph);
+        self.spread(graph, cancel)?;
         self.leave_alone(graph, region.iter().copied());
-        region.into_iter().map(|i| (Far(f64::INFINITY), Reverse(i))).collect()
+        Ok(region.into_iter().map(|i| (Far(f64::INFINITY), Reverse(i))).collect())
     }
 
     /// Returns the touched nodes that have no support, and the nodes whose supports are all in this list.

@@ -275,18 +275,18 @@ impl Skinning {
         };
         let control_points = Arc::new(match cut {
             None => {
-                let control_points =
-                    ControlPoints { frame, ..ControlPoints::sample(&graph.view(), &counts, &self.given) };
+                let sampled = ControlPoints::sample(&graph.view(), &counts, &self.given, fine.cancel)?;
+                let control_points = ControlPoints { frame, ..sampled };
                 self.enough(&control_points)?;
                 control_points
             }
-            Some(cut) => cut.control_points.after_cut(&graph.view(), &cut.touched),
+            Some(cut) => cut.control_points.after_cut(&graph.view(), &cut.touched, fine.cancel)?,
         });
         if control_points.order.is_empty() {
             return Ok(None); // every node is alone
         }
         SetupError::unless_cancelled(fine.cancel)?;
-        let (pattern, weights) = weights::weights(self.weights, &graph.view(), &control_points)?;
+        let (pattern, weights) = weights::weights(self.weights, &graph.view(), &control_points, fine.cancel)?;
         let axes = if b == 2 { 2 } else { 3 };
         let spanned = if self.coordinates == Coordinates::Affine { axes } else { 0 };
         let mut moments = vec![Moments::default(); if spanned > 0 { control_points.count(0) } else { 0 }];

@@ -7,6 +7,7 @@
 //! | L | the graph Laplacian: −1/ℓ_ij for an edge, and row sums of 0 |
 
 use coarsen_backend::SetupError;
+use coarsen_core::Cancel;
 use coarsen_direct::Direct;
 use coarsen_sparse::{Pattern, assembly};
 
@@ -37,6 +38,7 @@ pub(super) fn weights(
     kind: Weights,
     graph: &Lengths<'_>,
     control_points: &ControlPoints,
+    cancel: Option<&Cancel>,
 ) -> Result<(Pattern, Vec<f64>), SetupError> {
     let (nodes, count) = (graph.pattern.rows(), control_points.count(0));
     match kind {
@@ -49,7 +51,7 @@ pub(super) fn weights(
             Ok((pattern, weights.collect()))
         }
         Weights::Harmonic => {
-            let rows = harmonic(graph, &control_points.order[..count])?;
+            let rows = harmonic(graph, &control_points.order[..count], cancel)?;
             let mut offsets = vec![0];
             offsets.extend(rows.iter().scan(0, |sum, row| {
                 *sum += row.len();
@@ -63,7 +65,11 @@ pub(super) fn weights(
 }
 
 /// Returns, for each node, the control points with a nonzero weight, and these weights.
-fn harmonic(graph: &Lengths<'_>, control_points: &[u32]) -> Result<Vec<Vec<(u32, f64)>>, SetupError> {
+fn harmonic(
+    graph: &Lengths<'_>,
+    control_points: &[u32],
+    cancel: Option<&Cancel>,
+) -> Result<Vec<Vec<(u32, f64)>>, SetupError> {
     let nodes = graph.pattern.rows();
     let mut control_point_of = vec![u32::MAX; nodes];
     control_points.iter().enumerate().for_each(|(j, &i)| control_point_of[i as usize] = j as u32);
@@ -97,9 +103,11 @@ fn harmonic(graph: &Lengths<'_>, control_points: &[u32]) -> Result<Vec<Vec<(u32,
         return Ok(rows);
     }
     let laplacian = assembly::from_triplets(free.len(), free.len(), &laplacian)?;
+    SetupError::unless_cancelled(cancel)?;
     let mut factor = Direct::default().factor(&laplacian)?;
     let (mut b, mut w) = (vec![0.0; free.len()], vec![0.0; free.len()]);
     for (j, pulls) in pulls.iter().enumerate() {
+        SetupError::unless_cancelled(cancel)?;
         pulls.iter().for_each(|&(f, stiffness)| b[f] += stiffness);
         factor.solve(&b, &mut w)?;
         pulls.iter().for_each(|&(f, _)| b[f] = 0.0);

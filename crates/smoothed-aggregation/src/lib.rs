@@ -177,6 +177,7 @@ impl SmoothedAggregation {
         SetupError::unless_cancelled(fine.cancel)?;
         let Aggregates { decoupled, of: aggregates, count, mut spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
+        SetupError::unless_cancelled(fine.cancel)?;
         let small = self.small(&aggregates, count, &share);
         let (modes, vectors) = self.kernel(fine, &decoupled, &parts, small, &share)?; // 4
         let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
@@ -207,6 +208,7 @@ impl SmoothedAggregation {
             return Err(Error::Pattern { what: "the couplings of an aggregation" }.into());
         }
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
+        SetupError::unless_cancelled(fine.cancel)?;
         let decoupled = Decoupled {
             nodes: aggregates.iter().map(|&g| g == u32::MAX).collect(),
             rows: decoupled::rows(a),
@@ -226,6 +228,7 @@ impl SmoothedAggregation {
         let filter = self.filter(spreading, modes, a.block().0);
         let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
         let tentative = Tentative { basis: &basis, aggregates, count, high_degree: &high_degree };
+        SetupError::unless_cancelled(fine.cancel)?;
         let (values, _) = smooth(a, &parts, tentative, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
         let positions = fine.positions.map(|x| centroids(x, aggregates, count));
         coarse.near_kernel = Some(basis.near_kernel()?);

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Backend, Cpu, Merged, Setup, SetupError, SmootherFacts, Transfer, check_range};
-use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_core::{Cancel, Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
@@ -246,20 +246,24 @@ fn solver<T: Real, B: Backend>(
 }
 
 impl<T: Real> Host<T> {
-    /// Returns a level. The next coarser matrix is that of the method if it made one, otherwise PᵀAP.
+    /// Returns a level. The next coarser matrix is that of the method if it made one, otherwise PᵀAP. Ends between its
+    /// products once `cancel` is set.
     fn new<B: Backend>(
         a: &Bsr<T>,
         largest: Option<T>,
         mut coarse: Step<T>,
         method: &dyn Method<T, B>,
+        cancel: Option<&Cancel>,
     ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
+        SetupError::unless_cancelled(cancel)?;
         let own = coarse.matrix.take();
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
             None => method.product(a, &mut coarse, &mut galerkin, None)?,
         };
+        SetupError::unless_cancelled(cancel)?;
         give_diagonal(&mut matrix, &coarse.without_basis);
         let mut rigid_modes = RigidModes::new(a, &matrix);
         if !is_own && !coarse.has_term {
@@ -339,7 +343,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             inverses.check_positive(a, method.name())?;
         }
         timed(&mut seconds.products, || {
-            let host = Host::new(a, largest, coarse, method)?;
+            let host = Host::new(a, largest, coarse, method, grid.cancel)?;
             let (n, coarse) = host.coarse.prolongation.shape();
             let zeros = |n: usize| backend.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;

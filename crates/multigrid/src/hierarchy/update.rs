@@ -216,6 +216,7 @@ impl<T: Real> Host<T> {
             own = coarse.matrix.take();
             next.coarse = Some(coarse).filter(|_| keep == Keep::Aggregates);
         }
+        SetupError::unless_cancelled(fine.cancel)?;
         let coarse = next.coarse.as_mut().unwrap_or(&mut self.coarse);
         let matrix = timed(&mut seconds.products, || {
             if self.own {

@@ -11,6 +11,9 @@
 
 use std::collections::BinaryHeap;
 
+use coarsen::Cancel;
+use coarsen::backend::SetupError;
+
 use super::blocks::Sparse;
 
 /// No cluster.
@@ -25,32 +28,33 @@ pub(crate) fn clusters(
     mut centres: Vec<usize>,
     rounds: usize,
     rebalances: Option<usize>,
-) -> (Vec<i32>, Vec<usize>) {
-    let mut found = Assignment::new(g, &centres, rebalances.is_some());
+    cancel: &Cancel,
+) -> Result<(Vec<i32>, Vec<usize>), SetupError> {
+    let mut found = Assignment::new(g, &centres, rebalances.is_some(), cancel)?;
     for again in 0..=rebalances.unwrap_or(0) {
         if again > 0 {
-            found = Assignment::new(g, &centres, true);
+            found = Assignment::new(g, &centres, true, cancel)?;
         }
         for _ in 1..rounds {
             let next = match rebalances {
-                Some(_) => found.central(g, &centres),
-                None => found.interior(g, &centres),
+                Some(_) => found.central(g, &centres, cancel)?,
+                None => found.interior(g, &centres, cancel)?,
             };
             if next == centres {
                 break;
             }
             centres = next;
-            found = Assignment::new(g, &centres, rebalances.is_some());
+            found = Assignment::new(g, &centres, rebalances.is_some(), cancel)?;
         }
         if again == rebalances.unwrap_or(0) {
             break;
         }
-        match found.rebalanced(g, &centres) {
+        match found.rebalanced(g, &centres, cancel)? {
             Some(next) => centres = next,
             None => break,
         }
     }
-    (found.of, centres)
+    Ok((found.of, centres))
 }
 
 /// The cluster and the distance of each node.
@@ -83,7 +87,7 @@ impl Ord for Reached {
 
 impl Assignment {
     /// Assigns each node to its nearest centre; with `balanced`, among equally near ones to the smallest cluster of the time.
-    fn new(g: &Sparse, centres: &[usize], balanced: bool) -> Self {
+    fn new(g: &Sparse, centres: &[usize], balanced: bool, cancel: &Cancel) -> Result<Self, SetupError> {
         let n = g.pattern().rows();
         let (mut of, mut distance) = (vec![NONE; n], vec![f64::INFINITY; n]);
         // The node before each node on its path from the centre.
@@ -98,6 +102,7 @@ impl Assignment {
             queue.extend(g.row(c).map(|(j, v)| Reached(v[0], 1, j, k, c)));
         }
         while let Some(Reached(d, size, i, k, from)) = queue.pop() {
+            SetupError::unless_cancelled(Some(cancel))?;
             if of[i] != NONE {
                 continue;
             }
@@ -113,41 +118,42 @@ impl Assignment {
             }
         }
         if balanced {
-            even_out(g, &mut of, &distance, &mut before, centres.len());
+            even_out(g, &mut of, &distance, &mut before, centres.len(), cancel)?;
             members.iter_mut().for_each(Vec::clear);
             (0..n).filter(|&i| of[i] != NONE).for_each(|i| members[of[i] as usize].push(i));
         }
         members.iter_mut().for_each(|own: &mut Vec<usize>| own.sort_unstable());
-        Self { of, distance, members }
+        Ok(Self { of, distance, members })
     }
 
     /// The node of each cluster that is farthest from all other clusters.
-    fn interior(&self, g: &Sparse, centres: &[usize]) -> Vec<usize> {
+    fn interior(&self, g: &Sparse, centres: &[usize], cancel: &Cancel) -> Result<Vec<usize>, SetupError> {
         let other = |i: usize| g.row(i).any(|(j, _)| self.of[j] != self.of[i] && self.of[j] != NONE);
         let border: Vec<usize> = (0..self.of.len()).filter(|&i| self.of[i] != NONE && other(i)).collect();
         if border.is_empty() {
-            return centres.to_vec();
+            return Ok(centres.to_vec());
         }
-        let depth = Self::new(g, &border, false).distance;
+        let depth = Self::new(g, &border, false, cancel)?.distance;
         let deepest = |(own, &centre): (&Vec<usize>, &usize)| {
             own.iter().fold(centre, |best, &i| if depth[i] > depth[best] { i } else { best })
         };
-        self.members.iter().zip(centres).map(deepest).collect()
+        Ok(self.members.iter().zip(centres).map(deepest).collect())
     }
 
     /// The node of each cluster with the smallest sum of squared distances to the others.
-    fn central(&self, g: &Sparse, centres: &[usize]) -> Vec<usize> {
-        let best = |(k, &centre): (usize, &usize)| {
+    fn central(&self, g: &Sparse, centres: &[usize], cancel: &Cancel) -> Result<Vec<usize>, SetupError> {
+        let best = |(k, &centre): (usize, &usize)| -> Result<usize, SetupError> {
+            SetupError::unless_cancelled(Some(cancel))?;
             let own = &self.members[k];
             let all = self.within(g, own);
             let sum = |at: usize| all[at].iter().map(|d| d * d).sum::<f64>();
-            let Ok(mut chosen) = own.binary_search(&centre) else { return centre };
+            let Ok(mut chosen) = own.binary_search(&centre) else { return Ok(centre) };
             for at in 0..own.len() {
                 if sum(at) < sum(chosen) {
                     chosen = at;
                 }
             }
-            own[chosen]
+            Ok(own[chosen])
         };
         centres.iter().enumerate().map(best).collect()
     }
@@ -172,10 +178,16 @@ impl Assignment {
     }
 
     /// Eliminates clusters whose E is below the S of another one, which gets a second centre; `None` if there is none.
-    fn rebalanced(&self, g: &Sparse, centres: &[usize]) -> Option<Vec<usize>> {
+    fn rebalanced(
+        &self,
+        g: &Sparse,
+        centres: &[usize],
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<usize>>, SetupError> {
         let square = |d: f64| d * d;
         let (mut penalty, mut gain) = (Vec::new(), Vec::new());
         for own in &self.members {
+            SetupError::unless_cancelled(Some(cancel))?;
             let all = self.within(g, own);
             let before: f64 = own.iter().map(|&i| square(self.distance[i])).sum();
             // The nearest other cluster of each node, by a path within its own that leaves it once.
@@ -225,18 +237,26 @@ impl Assignment {
                 changed = true;
             }
         }
-        changed.then_some(next)
+        Ok(changed.then_some(next))
     }
 }
 
 /// Moves nodes at the ends of paths to smaller clusters at the same distance. Each move reduces the sum of squared sizes, so this
 /// ends.
-fn even_out(g: &Sparse, of: &mut [i32], distance: &[f64], before: &mut [usize], count: usize) {
+fn even_out(
+    g: &Sparse,
+    of: &mut [i32],
+    distance: &[f64],
+    before: &mut [usize],
+    count: usize,
+    cancel: &Cancel,
+) -> Result<(), SetupError> {
     let (mut sizes, mut children) = (vec![0_usize; count], vec![0_usize; of.len()]);
     of.iter().filter(|k| **k != NONE).for_each(|&k| sizes[k as usize] += 1);
     before.iter().filter(|i| **i != usize::MAX).for_each(|&i| children[i] += 1);
     let mut moved = true;
     while std::mem::take(&mut moved) {
+        SetupError::unless_cancelled(Some(cancel))?;
         for i in 0..of.len() {
             if of[i] == NONE || before[i] == usize::MAX || children[i] > 0 {
                 continue;
@@ -253,4 +273,5 @@ fn even_out(g: &Sparse, of: &mut [i32], distance: &[f64], before: &mut [usize], 
             }
         }
     }
+    Ok(())
 }

@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 
+use coarsen::Cancel;
+use coarsen::backend::SetupError;
 use coarsen::sparse::{BlockRows, Bsr, Pattern, assembly, multiply};
 
 use super::blocks::{Fault, Sparse, rows_of};
@@ -182,12 +184,14 @@ pub(crate) fn smoothed(
     omega: f64,
     weighting: Weighting,
     degree: usize,
+    cancel: &Cancel,
 ) -> Result<Sparse, Fault> {
     let mut d = weighting.blocks(a);
     d.iter_mut().for_each(|v| *v *= omega);
     let s = identity_minus_blocks(a, &d)?;
     let mut p = t.clone();
     for _ in 0..degree {
+        SetupError::unless_cancelled(Some(cancel))?;
         p = multiply(&s, &p)?;
     }
     Ok(p)
@@ -213,6 +217,7 @@ pub(crate) fn smoothed_with_constraints(
     t: &Sparse,
     (omega, weighting, degree): (f64, Weighting, usize),
     coarse: (&[f64], usize),
+    cancel: &Cancel,
 ) -> Result<Sparse, Fault> {
     let mut p = t.clone();
     let mut d = weighting.blocks(a);
@@ -220,7 +225,9 @@ pub(crate) fn smoothed_with_constraints(
     let mut s = with_diagonal(a)?;
     left_multiply(&mut s, &d);
     for _ in 0..degree {
+        SetupError::unless_cancelled(Some(cancel))?;
         let mut u = multiply(&s, &p)?;
+        SetupError::unless_cancelled(Some(cancel))?;
         Constraints::new(u.pattern(), u.block().1, coarse).satisfy(&mut u);
         let mut next = embedded(&p, u.pattern())?;
         next.values_mut().iter_mut().zip(u.values()).for_each(|(p, u)| *p -= u);
@@ -258,13 +265,16 @@ pub(crate) fn energy(
     c: &Sparse,
     coarse: (&[f64], usize),
     options: &Energy,
+    cancel: &Cancel,
 ) -> Result<Sparse, Fault> {
     let ones = |of: &Arc<Pattern>| Bsr::new(of.clone(), (1, 1), vec![1.0; of.len()]);
     let mut allowed = ones(t.pattern())?;
     for _ in 0..options.degree {
+        SetupError::unless_cancelled(Some(cancel))?;
         allowed = multiply(&ones(c.pattern())?, &allowed)?;
     }
     let pattern = union(allowed.pattern(), t.pattern())?;
+    SetupError::unless_cancelled(Some(cancel))?;
     let constraints = Constraints::new(&pattern, t.block().1, coarse);
     let mut p = embedded(t, &pattern)?;
     let normal = options.by == Minimiser::Cgnr;
@@ -275,10 +285,12 @@ pub(crate) fn energy(
     };
     // A P, or AᵀA P, on the pattern and orthogonal to B_c.
     let apply = |p: &Sparse, sign: f64| -> Result<Sparse, Fault> {
+        SetupError::unless_cancelled(Some(cancel))?;
         let mut product = match &at {
             None => product_on(&pattern, a, p)?,
             Some(at) => product_on(&pattern, at, &multiply(a, p)?)?,
         };
+        SetupError::unless_cancelled(Some(cancel))?;
         product.values_mut().iter_mut().for_each(|v| *v *= sign);
         if options.by == Minimiser::Gmres {
             left_multiply(&mut product, &d);

@@ -1,9 +1,9 @@
 //! The spectral radius of D A for the weights of prolongation smoothers and relaxation.
 
-use coarsen::backend::{Backend, Cpu, CpuBlocks, DenseBlocks};
+use coarsen::backend::{Backend, Cpu, CpuBlocks, DenseBlocks, SetupError};
 use coarsen::krylov::{SpectralRadius, start_vector};
 use coarsen::sparse::Bsr;
-use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
+use coarsen::{Cancel, Dot, LinearOperator, Preconditioner, PreconditionerKind};
 
 use super::blocks::{Fault, Sparse};
 use super::prolongation::Weighting;
@@ -17,7 +17,7 @@ const ARNOLDI: usize = 15;
 /// An estimate of ρ(D A) from below, usually by less than a few per cent; 0 for a zero matrix.
 ///
 /// *Reference* Golub & Van Loan 2013, §10.1 and §10.5.
-pub(crate) fn radius(a: &Sparse, weighting: Weighting) -> Result<f64, Fault> {
+pub(crate) fn radius(a: &Sparse, weighting: Weighting, cancel: &Cancel) -> Result<f64, Fault> {
     let blocks = weighting.blocks(a);
     let mut d = Weighted { d: Cpu::new().blocks(&DenseBlocks::new(a.block().0, blocks)?)?, n: a.shape().0 };
     let start = start_vector(a.shape().0);
@@ -25,11 +25,37 @@ pub(crate) fn radius(a: &Sparse, weighting: Weighting) -> Result<f64, Fault> {
         let mut lanczos = SpectralRadius::default();
         (lanczos.steps, lanczos.safety) = (LANCZOS, 1.0);
         // D may be indefinite.
-        if let Ok(found) = lanczos.estimate(a, &mut d, &start) {
+        if let Ok(found) = lanczos.estimate(&Ending { a, cancel }, &mut d, &start) {
             return Ok(found);
         }
     }
-    Ok(by_arnoldi(a, &mut d, start))
+    by_arnoldi(a, &mut d, start, cancel)
+}
+
+/// A, whose products are not numbers once the flag is set, so that an estimate ends.
+struct Ending<'a> {
+    a: &'a Sparse,
+    cancel: &'a Cancel,
+}
+
+impl LinearOperator<Vec<f64>> for Ending<'_> {
+    fn shape(&self) -> (usize, usize) {
+        self.a.shape()
+    }
+
+    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
+        match self.cancel.is_cancelled() {
+            true => y.fill(f64::NAN),
+            false => self.a.apply(x, y),
+        }
+    }
+
+    fn apply_dot(&self, x: &Vec<f64>, y: &mut Vec<f64>) -> Dot<f64> {
+        match self.cancel.is_cancelled() {
+            true => Dot { value: f64::NAN, magnitude: f64::NAN },
+            false => self.a.apply_dot(x, y),
+        }
+    }
 }
 
 /// D as a preconditioner.
@@ -53,12 +79,13 @@ impl Preconditioner<Vec<f64>> for Weighted {
 }
 
 /// The spectral radius of the Hessenberg matrix of [`ARNOLDI`] steps.
-fn by_arnoldi(a: &Sparse, d: &mut Weighted, mut v: Vec<f64>) -> f64 {
+fn by_arnoldi(a: &Sparse, d: &mut Weighted, mut v: Vec<f64>, cancel: &Cancel) -> Result<f64, Fault> {
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     let (mut basis, mut columns): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     let (mut product, mut w) = (vec![0.0; v.len()], vec![0.0; v.len()]);
     let mut length = norm(&v);
     while length > 0.0 && length.is_finite() && columns.len() < ARNOLDI {
+        SetupError::unless_cancelled(Some(cancel))?;
         v.iter_mut().for_each(|v| *v /= length);
         a.apply(&v, &mut product);
         d.apply(&product, &mut w);
@@ -78,7 +105,7 @@ fn by_arnoldi(a: &Sparse, d: &mut Weighted, mut v: Vec<f64>) -> f64 {
     }
     let m = columns.len();
     let h = (0..m * m).map(|k| columns[k % m].get(k / m).copied().unwrap_or(0.0)).collect();
-    of_power(h, m)
+    Ok(of_power(h, m))
 }
 
 /// ρ(H) = lim ‖Hᵏ‖^(1/k) for k = 2¹².

@@ -12,11 +12,11 @@
 
 use std::sync::Arc;
 
-use coarsen::LinearOperator;
 use coarsen::backend::{
-    Backend, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SweepDirection,
+    Backend, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SetupError, SweepDirection,
 };
 use coarsen::sparse::{Bsr, Zeros};
+use coarsen::{Cancel, LinearOperator};
 
 use super::blocks::{Fault, Sparse};
 use super::dense::pseudo_inverse;
@@ -277,10 +277,12 @@ impl Schwarz {
         domains: Option<&Sparse>,
         order: Order,
         iterations: usize,
+        cancel: &Cancel,
     ) -> Result<Self, Fault> {
         let a = in_blocks(a, 1)?;
         let domains = domains.map_or(a.pattern(), Bsr::pattern).clone();
-        let invert = |i: usize| {
+        let invert = |i: usize| -> Result<Vec<f64>, SetupError> {
+            SetupError::unless_cancelled(Some(cancel))?;
             let own = domains.row(i);
             let m = own.len();
             let mut block = vec![0.0; m * m];
@@ -291,9 +293,9 @@ impl Schwarz {
                     }
                 }
             }
-            if m == 0 { Vec::new() } else { pseudo_inverse(&block, m) }
+            Ok(if m == 0 { Vec::new() } else { pseudo_inverse(&block, m) })
         };
-        let inverses = (0..domains.rows()).map(invert).collect();
+        let inverses = (0..domains.rows()).map(invert).collect::<Result<_, _>>()?;
         Ok(Self { a, domains, inverses, order, iterations })
     }
 }

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use coarsen::Cancel;
+use coarsen::backend::SetupError;
 use coarsen::sparse::{Bsr, Pattern, Zeros, multiply};
 
 use super::blocks::{Fault, Sparse, rows_of};
@@ -88,6 +90,7 @@ pub(crate) fn evolution(
     (near_kernel, vectors): (&[f64], usize),
     radius: f64,
     options: &Evolution,
+    cancel: &Cancel,
 ) -> Result<Sparse, Fault> {
     let b = a.block().0;
     let scalars = a.reblock((1, 1), Zeros::Drop)?;
@@ -102,12 +105,15 @@ pub(crate) fn evolution(
     let mut power = step.clone();
     let whole = if rest > 0 { squares } else { squares.saturating_sub(1) };
     for _ in 0..whole {
+        SetupError::unless_cancelled(Some(cancel))?;
         power = multiply(&power, &power)?;
     }
     let z = if rest > 0 {
         for _ in 1..rest {
+            SetupError::unless_cancelled(Some(cancel))?;
             power = multiply(&power, &step)?;
         }
+        SetupError::unless_cancelled(Some(cancel))?;
         product_on(mask.pattern(), &power, &step)?
     } else if squares > 0 {
         product_on(mask.pattern(), &power, &power)?
@@ -118,6 +124,7 @@ pub(crate) fn evolution(
     let weights: Vec<f64> = if options.weighted { diagonal } else { vec![1.0; n] };
     let mut distance = z.clone();
     for i in 0..n {
+        SetupError::unless_cancelled(Some(cancel))?;
         let range = z.pattern().range(i);
         let row = Row { i, columns: z.pattern().row(i), z: &z.values()[range.clone()] };
         let out = &mut distance.values_mut()[range];
@@ -126,6 +133,7 @@ pub(crate) fn evolution(
             _ => row.by_many((near_kernel, vectors), &weights, out),
         }
     }
+    SetupError::unless_cancelled(Some(cancel))?;
     if options.epsilon.is_finite() {
         for i in 0..n {
             let range = distance.pattern().range(i);
@@ -151,6 +159,7 @@ pub(crate) fn evolution(
             }
         }
     }
+    SetupError::unless_cancelled(Some(cancel))?;
     let distance = coarsen::sparse::assembly::from_triplets(n, n, &entries)?.reblock((b, b), Zeros::Keep)?;
     let least =
         |k: usize| distance.value(k).iter().filter(|v| **v != 0.0).fold(f64::INFINITY, |m, &v| m.min(v));

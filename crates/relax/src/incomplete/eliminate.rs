@@ -13,36 +13,42 @@ use coarsen_backend::DenseBlocks;
 use coarsen_core::parallel::{self, Shared};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::small_dense::Scratch;
-use coarsen_core::{Real, compiled};
+use coarsen_core::{Cancel, Real, compiled};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::Order;
 use super::order::Chunk;
 
-/// An unusable pivot: its row in the order of elimination, and its value.
-pub(super) struct Fault {
-    pub(super) row: usize,
-    pub(super) pivot: f64,
+/// Why an elimination is not complete.
+pub(super) enum Fault {
+    /// An unusable pivot: its row in the order of elimination, and its value.
+    Pivot { row: usize, pivot: f64 },
+    /// The flag is set.
+    Cancelled,
 }
+
+/// The number of rows between two checks of the flag.
+const CHECKED_ROWS: usize = 1024;
 
 /// Overwrites W = P A Pᵀ with L and U, and `pivots` with the inverses of D.
 ///
 /// If `positive`, every Dᵢ must be positive definite. *Cost* about 2 b³ flops per product of two blocks.
 ///
 /// # Errors
-/// The fault of the first chunk with a fault, for any number of threads.
+/// The fault of the first chunk with a fault, for any number of threads; [`Fault::Cancelled`] once `cancel` is set.
 pub(super) fn eliminate<T: Real>(
     w: &mut Bsr<T>,
     order: &Order,
     pivots: &mut DenseBlocks<T>,
     positive: bool,
+    cancel: Option<&Cancel>,
 ) -> Result<(), Fault> {
-    ELIMINATE.of::<Eliminate<T>>()(w, order, pivots, positive)
+    ELIMINATE.of::<Eliminate<T>>()(w, order, pivots, positive, cancel)
 }
 
 compiled!(
     ELIMINATE: Eliminate<T> =
-        fn(&mut Bsr<T>, &Order, &mut DenseBlocks<T>, bool) -> Result<(), Fault>, eliminate_rows
+        fn(&mut Bsr<T>, &Order, &mut DenseBlocks<T>, bool, Option<&Cancel>) -> Result<(), Fault>, eliminate_rows
 );
 
 fn eliminate_rows<T: Real>(
@@ -50,12 +56,17 @@ fn eliminate_rows<T: Real>(
     order: &Order,
     pivots: &mut DenseBlocks<T>,
     positive: bool,
+    cancel: Option<&Cancel>,
 ) -> Result<(), Fault> {
     let (b, parallel) = (w.block().0, parallel::worth(w.nnz()));
     assert!(Pattern::same(w.pattern(), order.pattern()) && pivots.values().len() == w.shape().0 * b);
     let (values, pivots) = (Shared::new(w.values_mut()), Shared::new(pivots.values_mut()));
     for stage in order.stages() {
-        let rows = |chunk: &Chunk| simd::run(EliminatedRows { chunk, order, values, pivots, b, positive });
+        if cancel.is_some_and(Cancel::is_cancelled) {
+            return Err(Fault::Cancelled);
+        }
+        let rows =
+            |chunk: &Chunk| simd::run(EliminatedRows { chunk, order, values, pivots, b, positive, cancel });
         forked(stage, parallel, &rows)?;
     }
     Ok(())
@@ -87,6 +98,7 @@ struct EliminatedRows<'a, T> {
     pivots: Shared<'a, T>,
     b: usize,
     positive: bool,
+    cancel: Option<&'a Cancel>,
 }
 
 impl<T: Real> Kernel<T> for EliminatedRows<'_, T> {
@@ -116,6 +128,9 @@ impl<T: Real> EliminatedRows<'_, T> {
         let l = memory.values();
         // 1
         for i in self.chunk.rows.clone() {
+            if i.is_multiple_of(CHECKED_ROWS) && self.cancel.is_some_and(Cancel::is_cancelled) {
+                return Err(Fault::Cancelled);
+            }
             let (start, end) = (offsets[i], offsets[i + 1]);
             // SAFETY: there are `area` values per block and `area` pivots per row (asserted in
             // `eliminate_rows`). Row i belongs to this chunk, which only this call writes. A row k < i in its
@@ -156,7 +171,7 @@ impl<T: Real> EliminatedRows<'_, T> {
             let inverse = unsafe { std::slice::from_raw_parts_mut(self.pivots.get().add(i * area), area) };
             let usable = !self.positive || smallest_pivot(d, b) > T::zero();
             if !usable || !DenseBlocks::invert_one(d, inverse, b) {
-                return Err(Fault { row: i, pivot: smallest_pivot(d, b).as_f64() });
+                return Err(Fault::Pivot { row: i, pivot: smallest_pivot(d, b).as_f64() });
             }
         } // 6
         Ok(())

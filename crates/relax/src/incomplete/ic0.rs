@@ -1,7 +1,7 @@
 //! IC(0): incomplete Cholesky factors on the pattern of A.
 
 use coarsen_backend::{Backend, Setup, SetupError};
-use coarsen_core::{PreconditionerKind, Real};
+use coarsen_core::{Cancel, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, System};
 
 use crate::checks;
@@ -50,6 +50,7 @@ impl Factorise for Ic0 {
         a: &Bsr<T>,
         order: &Order,
         to: &mut Workspace<T>,
+        cancel: Option<&Cancel>,
     ) -> Result<(PreconditionerKind, f64), SetupError> {
         if let Some((row, column)) = checks::asymmetric(a) {
             return Err(SetupError::Unsymmetric { method: "ic0", row, column });
@@ -67,13 +68,14 @@ impl Factorise for Ic0 {
                         .for_each(|d| *d += *d * T::from_f64(shift));
                 }
             }
-            match eliminate(&mut to.factors, order, &mut to.pivots, true) {
+            match eliminate(&mut to.factors, order, &mut to.pivots, true, cancel) {
                 Ok(()) => return Ok((PreconditionerKind::Symmetric, shift)),
-                Err(Fault { row, pivot }) if shift >= 1.0 => {
+                Err(Fault::Cancelled) => return Err(SetupError::Cancelled),
+                Err(Fault::Pivot { row, pivot }) if shift >= 1.0 => {
                     let row = order.old(row) * b;
                     return Err(SetupError::Pivot { method: "ic0", row, pivot, shift });
                 }
-                Err(_) => shift = (2.0 * shift).clamp(self.first_shift, 1.0),
+                Err(Fault::Pivot { .. }) => shift = (2.0 * shift).clamp(self.first_shift, 1.0),
             }
         }
     }

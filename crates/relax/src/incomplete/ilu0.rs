@@ -1,7 +1,7 @@
 //! ILU(0): incomplete LU factors on the pattern of A.
 
 use coarsen_backend::{Backend, Setup, SetupError};
-use coarsen_core::{PreconditionerKind, Real};
+use coarsen_core::{Cancel, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, System};
 
 use crate::checks;
@@ -36,18 +36,25 @@ impl Factorise for Ilu0 {
         a: &Bsr<T>,
         order: &Order,
         to: &mut Workspace<T>,
+        cancel: Option<&Cancel>,
     ) -> Result<(PreconditionerKind, f64), SetupError> {
         let b = a.block().0;
         if checks::symmetric(a) {
             order.gather(a, &mut to.factors)?;
-            if eliminate(&mut to.factors, order, &mut to.pivots, true).is_ok() {
-                return Ok((PreconditionerKind::Symmetric, 0.0));
+            match eliminate(&mut to.factors, order, &mut to.pivots, true, cancel) {
+                Ok(()) => return Ok((PreconditionerKind::Symmetric, 0.0)),
+                Err(Fault::Cancelled) => return Err(SetupError::Cancelled),
+                Err(Fault::Pivot { .. }) => (),
             }
         }
         order.gather(a, &mut to.factors)?;
-        eliminate(&mut to.factors, order, &mut to.pivots, false)
-            .map_err(|Fault { row, .. }| SetupError::ZeroPivot { method: "ilu0", row: order.old(row) * b })?;
-        Ok((PreconditionerKind::Linear, 0.0))
+        match eliminate(&mut to.factors, order, &mut to.pivots, false, cancel) {
+            Ok(()) => Ok((PreconditionerKind::Linear, 0.0)),
+            Err(Fault::Cancelled) => Err(SetupError::Cancelled),
+            Err(Fault::Pivot { row, .. }) => {
+                Err(SetupError::ZeroPivot { method: "ilu0", row: order.old(row) * b })
+            }
+        }
     }
 }
 

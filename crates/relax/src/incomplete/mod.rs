@@ -19,7 +19,7 @@ mod order;
 mod substitute;
 
 use coarsen_backend::{Backend, DenseBlocks, Merged, Reused, SetupError, Update, check_blocks, check_range};
-use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, parallel};
+use coarsen_core::{Cancel, Error, Preconditioner, PreconditionerKind, Real, parallel};
 use coarsen_sparse::{Bsr, System};
 
 use crate::checks;
@@ -80,12 +80,14 @@ trait Factorise: Copy + Send {
     /// shift.
     ///
     /// # Errors
-    /// [`SetupError`] with the row; the contents of the workspace are then undefined.
+    /// [`SetupError`] with the row, or [`SetupError::Cancelled`] once `cancel` is set; the contents of the workspace are then
+    /// undefined.
     fn factorise<T: Real>(
         &self,
         a: &Bsr<T>,
         order: &Order,
         to: &mut Workspace<T>,
+        cancel: Option<&Cancel>,
     ) -> Result<(PreconditionerKind, f64), SetupError>;
 }
 
@@ -98,7 +100,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
     let a = &*checks::finite(&system)?;
     let order = Order::new(&backend.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
-    let (kind, shift) = parameters.factorise(a, &order, &mut workspace)?;
+    let (kind, shift) = parameters.factorise(a, &order, &mut workspace, system.cancel)?;
     workspace.fits::<B::Stored>()?;
     let scratch = if order.is_natural() { Vec::new() } else { vec![B::Real::default(); a.shape().0] };
     let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
@@ -137,7 +139,7 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
             |method, a| {
                 a.check_finite()?;
                 if checks::same(a, method.factors.block().0, method.order.of()) {
-                    return refactor(method, a);
+                    return refactor(method, a, system.cancel);
                 }
                 *method = build(method.parameters, system, &method.backend)?;
                 Ok(Reused::Nothing)
@@ -150,12 +152,13 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
 fn refactor<R: Factorise, T: Real, B: Backend>(
     factor: &mut IncompleteFactor<R, T, B>,
     a: &Bsr<T>,
+    cancel: Option<&Cancel>,
 ) -> Result<Reused, SetupError> {
     let workspace = match &mut factor.workspace {
         Some(workspace) => workspace,
         none => none.insert(Workspace::new(&factor.order, a.block().0)?),
     };
-    let (kind, shift) = factor.parameters.factorise(a, &factor.order, workspace)?;
+    let (kind, shift) = factor.parameters.factorise(a, &factor.order, workspace, cancel)?;
     workspace.fits::<B::Stored>()?;
     (factor.kind, factor.shift) = (kind, shift);
     parallel::map(workspace.factors.values(), factor.factors.values_mut(), |v| v.to());

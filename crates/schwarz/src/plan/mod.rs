@@ -4,7 +4,8 @@ mod numbering;
 
 use std::sync::Arc;
 
-use coarsen_core::{Error, parallel};
+use coarsen_backend::SetupError;
+use coarsen_core::{Cancel, Error, parallel};
 use coarsen_sparse::{Pattern, SparseError};
 
 use crate::domains::{Domains, NONE};
@@ -76,18 +77,22 @@ pub(crate) struct Limits {
 impl Plan {
     /// Adds levels until every component is one domain, there are `limits.levels` levels, or the next level
     /// is solved as one system.
+    ///
+    /// # Errors
+    /// [`SetupError::Cancelled`] once `cancel` is set, and [`SparseError::TooLarge`].
     pub(crate) fn new(
         block: usize,
         links: Links,
         order: &[u32],
         coupled: &[bool],
         limits: Limits,
-    ) -> Result<Self, SparseError> {
+        cancel: Option<&Cancel>,
+    ) -> Result<Self, SetupError> {
         let left_out = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
         let mut plan = Self { block, domain_levels: Vec::new(), left_out, maps: Vec::new(), top: false };
         let (mut links, mut order, mut free) = (links, order.to_vec(), coupled.to_vec());
         while plan.domain_levels.len() < limits.levels.max(1) {
-            let domains = Domains::grow(&links, &order, &free, limits.domain);
+            let domains = Domains::grow(&links, &order, &free, limits.domain, cancel)?;
             let count = domains.count();
             let whole = count == order.len() || count <= 1 || links.nodes() == 0;
             let coarse_links = links.coarsen(&domains);

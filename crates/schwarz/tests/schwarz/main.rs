@@ -1,5 +1,6 @@
 //! Domains: their growth, matrices and lists, formulas, invariants, patches, and one level with overlap.
 
+mod cancel;
 mod common;
 mod damped;
 #[path = "../../../../tests/common/data.rs"]
