@@ -173,8 +173,7 @@ macro_rules! conforms {
         fn $name() {
             let Some(on) = common::backend::<$real>() else { return };
             for on in [in_step(&on), on].map($kind) {
-                conformance::products(&Split(on.clone()), $tolerance);
-                conformance::relaxation(&Split(on), $tolerance);
+                conformance::check(&Split(on), $tolerance);
             }
         }
     };

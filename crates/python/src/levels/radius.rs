@@ -1,6 +1,6 @@
 //! The spectral radius of D A for the weights of prolongation smoothers and relaxation.
 
-use coarsen::backend::{Backend, Cpu, CpuBlocks, DenseBlocks};
+use coarsen::backend::{Backend, Cpu, DenseBlocks};
 use coarsen::krylov::{SpectralRadius, start_vector};
 use coarsen::sparse::Bsr;
 use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
@@ -34,7 +34,7 @@ pub(crate) fn radius(a: &Sparse, weighting: Weighting) -> Result<f64, Fault> {
 
 /// D as a preconditioner.
 struct Weighted {
-    d: CpuBlocks<f64, f64>,
+    d: DenseBlocks<f64>,
     n: usize,
 }
 
