@@ -29,11 +29,6 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
         Self { a, of: PhantomData }
     }
 
-    /// Returns the stored matrix.
-    pub fn host(&self) -> &Bsr<S> {
-        &self.a
-    }
-
     fn assert_square(&self, d: &DenseBlocks<S>, b: &[V], x: &[V], method: &str) {
         let (n, size) = (self.a.shape().0, self.a.block().0);
         assert!(self.a.shape() == (n, n) && self.a.block() == (size, size), "{method}: A is not square");
