@@ -4,6 +4,7 @@ mod common;
 
 use std::process::Command;
 
+use coarsen::backend::conformance;
 use coarsen::prelude::*;
 use coarsen::schwarz::Coarse;
 use coarsen::{Error, Unavailable};
@@ -60,16 +61,11 @@ fn domains_use_the_selected_backend() {
     assert!(halved, "M of 2 A is half of M");
 }
 
-mod cpu {
-    coarsen::backend::conformance!(coarsen::AnyBackend::choose(coarsen::BackendChoice::Cpu).unwrap(), 1e-14);
-}
-
-mod auto {
-    coarsen::backend::conformance!(coarsen::AnyBackend::auto().unwrap(), 1e-14);
-}
-
-mod auto_mixed {
-    coarsen::backend::conformance!(coarsen::AnyBackend::auto().unwrap().mixed(), 1e-6);
+#[test]
+fn every_primitive_equals_the_reference() {
+    conformance::check(&AnyBackend::choose(BackendChoice::Cpu).unwrap(), 1e-14);
+    conformance::check(&AnyBackend::auto().unwrap(), 1e-14);
+    conformance::check(&AnyBackend::auto().unwrap().mixed(), 1e-6);
 }
 
 /// Runs a test of this program with `COARSEN_BACKEND` set.

@@ -5,7 +5,7 @@ use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarse, Coarsening, Hierarchy, Keep, Multigrid};
-use coarsen_smoothed_aggregation::{SmoothedAggregation, Spreading, Thresholds};
+use coarsen_smoothed_aggregation::{SmoothedAggregation, Spreading};
 use coarsen_smoothed_aggregation::{smoothed_aggregation, tamstorf};
 use coarsen_sparse::{Bsr, System, assembly};
 
@@ -185,7 +185,6 @@ fn update_with_a_high_degree_node_equals_rebuild() {
 /// Grids, bodies and sheets have no node of high degree on any level.
 #[test]
 fn grids_bodies_and_sheets_have_no_high_degree_nodes() {
-    let at = Thresholds::default();
     for spec in
         ["poisson2d:60", "poisson3d:20", "jump3d:16", "anisotropic2d:60", "elasticity3d:9", "cloth:41"]
     {
@@ -196,10 +195,7 @@ fn grids_bodies_and_sheets_have_no_high_degree_nodes() {
             let longest = (0..pattern.rows()).map(|i| pattern.range(i).len()).max().unwrap();
             let mean = pattern.len() as f64 / pattern.rows() as f64;
             println!("{spec}, level {level}: mean {mean:.1}, longest {longest}, {} nodes", pattern.rows());
-            assert!(
-                longest as f64 <= 0.5 * at.high_degree_ratio * mean || longest <= at.high_degree_least,
-                "{spec}"
-            );
+            assert!(longest as f64 <= 4.0 * mean || longest <= 64, "{spec}: half of the limit, or the limit");
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Conformance tests of a backend: every primitive equals the plain loops of [`Reference`].
 //!
-//! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file defines one test per group of
-//! primitives. The second argument is the tolerance for the precision of the backend. It is relative to the
-//! magnitude of the terms of a sum.
+//! [`check`] is the test.
 
 use std::sync::Arc;
 
@@ -18,31 +16,19 @@ const NODES: [usize; 6] = [0, 1, 31, 32, 33, 1000];
 /// The tested block sizes, with and without specialised kernels.
 const BLOCKS: [usize; 6] = [1, 2, 3, 5, 6, 12];
 
-/// Defines the conformance tests for a backend value.
-#[macro_export]
-macro_rules! conformance {
-    ($backend:expr, $tolerance:expr) => {
-        #[test]
-        fn vectors_equal_the_reference() {
-            $crate::conformance::vectors(&$backend, $tolerance);
-        }
-        #[test]
-        fn products_equal_the_reference() {
-            $crate::conformance::products(&$backend, $tolerance);
-        }
-        #[test]
-        fn blocks_equal_the_reference() {
-            $crate::conformance::blocks(&$backend, $tolerance);
-        }
-        #[test]
-        fn relaxation_equals_the_reference() {
-            $crate::conformance::relaxation(&$backend, $tolerance);
-        }
-        #[test]
-        fn wrong_sizes_are_refused_and_harmless() {
-            $crate::conformance::wrong_sizes(&$backend);
-        }
-    };
+/// Checks that every primitive of a backend equals the plain loops of [`Reference`], up to `tolerance` relative to the magnitude
+/// of the terms of a sum. *Panics* otherwise.
+///
+/// ```
+/// use coarsen_backend::{Cpu, conformance};
+/// conformance::check(&Cpu::mixed(), 1e-6);
+/// ```
+pub fn check<B: Backend>(on: &B, tolerance: f64) {
+    vectors(on, tolerance);
+    products(on, tolerance);
+    blocks(on, tolerance);
+    relaxation(on, tolerance);
+    wrong_sizes(on);
 }
 
 /// Returns pseudo-random entries between -1 and 1, the same in every run.
@@ -94,7 +80,7 @@ fn close<B: Backend>(
     }
 }
 
-/// Tests fill, copy, axpby, hadamard, renewed vectors, dots and cg_update.
+/// The part of [`check`] for vectors: fill, copy, axpby, hadamard, renewed vectors, dots and cg_update.
 pub fn vectors<B: Backend>(backend: &B, tolerance: f64) {
     for n in NODES.into_iter().chain([4096, 10_000]) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
@@ -153,7 +139,7 @@ pub fn vectors<B: Backend>(backend: &B, tolerance: f64) {
 }
 
 /// Tests apply, apply_dot, residual, apply_add and set_values.
-pub fn products<B: Backend>(backend: &B, tolerance: f64) {
+fn products<B: Backend>(backend: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
         let [x, y] = [1, 2].map(|seed| noise(n * b, seed));
@@ -196,7 +182,7 @@ pub fn products<B: Backend>(backend: &B, tolerance: f64) {
 }
 
 /// Tests dense blocks.
-pub fn blocks<B: Backend>(backend: &B, tolerance: f64) {
+fn blocks<B: Backend>(backend: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let host = DenseBlocks::new(b, noise(n * b * b, 7)).expect("whole blocks");
         let [r, z] = [1, 2].map(|seed| noise(n * b, seed));
@@ -217,14 +203,14 @@ pub fn blocks<B: Backend>(backend: &B, tolerance: f64) {
 }
 
 /// Tests relaxation in the order of the backend, in small chunks and in natural order.
-pub fn relaxation<B: Backend>(backend: &B, tolerance: f64) {
+fn relaxation<B: Backend>(backend: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
         let d = DenseBlocks::inverse_diagonal(&a, "gauss-seidel").expect("the ring is diagonally dominant");
         let [rhs, start] = [1, 2].map(|seed| noise(n * b, seed));
         let pattern: &Arc<Pattern> = a.pattern();
         for sets in
-            [backend.relaxation_order(pattern), RowSets::chunked(pattern, 10), RowSets::natural(pattern)]
+            [backend.relaxation_order(pattern), RowSets::chunked(pattern, 10), RowSets::chunked(pattern, n)]
         {
             let (matrix, blocks) = (backend.matrix(&a).expect("memory"), backend.blocks(&d).expect("memory"));
             let rows = backend.rows(&sets).expect("memory");
@@ -262,7 +248,7 @@ pub fn relaxation<B: Backend>(backend: &B, tolerance: f64) {
 }
 
 /// Tests that wrong sizes are errors and leave the old state unchanged.
-pub fn wrong_sizes<B: Backend>(backend: &B) {
+fn wrong_sizes<B: Backend>(backend: &B) {
     let mut v = backend.vector(&real(&[1.0, 2.0])).expect("memory");
     assert!(backend.read(&v, &mut [B::Real::default(); 3]).is_err());
     assert!(backend.write(&[B::Real::default(); 1], &mut v).is_err());

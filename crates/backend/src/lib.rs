@@ -3,7 +3,7 @@
 //! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. A setup works on host matrices
 //! ([`Setup`]) and copies its results by [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
 //! Applications and sweeps use only the traits of this crate, so a method is written once for all backends.
-//! `conformance!` defines the tests that a backend must pass.
+//! [`conformance::check`] is the test that a backend must pass.
 //!
 //! | file | what |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | [`hosted`](Hosted) | a host method on any backend |
 //! | [`range`](check_range) | checks that storage can hold values |
 //! | [`reference`](Reference) | plain loops, for tests |
-//! | [`conformance`](mod@conformance) | the tests of a backend, as a macro |
+//! | [`conformance`] | the test of a backend |
 //! | [`error`](SetupError) | the reasons why a setup failed |
 
 mod backend;
@@ -43,13 +43,13 @@ mod transfers;
 
 pub use backend::{Backend, Matrix, NumericBackend, SweepDirection};
 pub use componentwise::{Components, Componentwise};
-pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
+pub use cpu::{Cpu, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;
 pub use merged::Merged;
 pub use range::{check_blocks, check_range, check_storable};
-pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
+pub use reference::{Reference, ReferenceMatrix};
 pub use reused::Reused;
 pub use row_sets::RowSets;
 pub use setup::{Prepared, Setup, Update};

@@ -30,16 +30,12 @@ pub struct ReferenceMatrix {
     entries: Vec<(usize, usize, f64)>,
 }
 
-/// Dense blocks, stored as on the host.
-#[derive(Clone, Debug)]
-pub struct ReferenceBlocks(DenseBlocks<f64>);
-
 impl Backend for Reference {
     type Real = f64;
     type Stored = f64;
     type Vector = Vec<f64>;
     type Matrix = ReferenceMatrix;
-    type Blocks = ReferenceBlocks;
+    type Blocks = DenseBlocks<f64>;
     type Rows = RowSets;
 
     fn name(&self) -> &'static str {
@@ -59,23 +55,23 @@ impl Backend for Reference {
             entries: entries(host),
         })
     }
-    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<ReferenceBlocks, Error> {
-        Ok(ReferenceBlocks(host.to()))
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<DenseBlocks<f64>, Error> {
+        Ok(host.to())
     }
-    fn apply_blocks(d: &ReferenceBlocks, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
-        let size = d.0.size();
-        for node in 0..d.0.count() {
+    fn apply_blocks(d: &DenseBlocks<f64>, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
+        let size = d.size();
+        for node in 0..d.count() {
             for i in 0..size {
                 let row = node * size + i;
-                let sum: f64 = (0..size).map(|j| d.0.block(node)[i * size + j] * r[node * size + j]).sum();
+                let sum: f64 = (0..size).map(|j| d.block(node)[i * size + j] * r[node * size + j]).sum();
                 z[row] = if b == 0.0 { a * sum } else { a * sum + b * z[row] };
             }
         }
     }
-    fn set_blocks<T: Real>(d: &mut ReferenceBlocks, host: &DenseBlocks<T>) -> Result<(), Error> {
-        same_length("block size", d.0.size(), host.size())?;
-        same_length("dense blocks", d.0.count(), host.count())?;
-        d.0 = host.to();
+    fn set_blocks<T: Real>(d: &mut DenseBlocks<f64>, host: &DenseBlocks<T>) -> Result<(), Error> {
+        same_length("block size", d.size(), host.size())?;
+        same_length("dense blocks", d.count(), host.count())?;
+        *d = host.to();
         Ok(())
     }
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
@@ -146,13 +142,13 @@ impl NumericBackend for Reference {
     fn invert_diagonal(
         &self,
         a: &ReferenceMatrix,
-        d: &mut ReferenceBlocks,
+        d: &mut DenseBlocks<f64>,
         method: &'static str,
     ) -> Result<Option<f64>, SetupError> {
         let mut host = Bsr::<f64>::zeros(a.pattern.clone(), (a.block, a.block))?;
         self.read_values(a, &mut host)?;
-        d.0.invert_diagonal(&host, method)?;
-        d.0.check_positive(&host, method)?;
+        d.invert_diagonal(&host, method)?;
+        d.check_positive(&host, method)?;
         let sum = |i: usize| a.row(i).map(|entry| entry.2.abs()).sum::<f64>() / host.get(i, i).abs();
         Ok((a.block == 1).then(|| (0..a.shape.0).map(sum).fold(0.0, f64::max)))
     }
@@ -215,7 +211,7 @@ impl Matrix<Reference> for ReferenceMatrix {
         &self,
         rows: &RowSets,
         sweep: SweepDirection,
-        d: &ReferenceBlocks,
+        d: &DenseBlocks<f64>,
         omega: f64,
         b: &Vec<f64>,
         x: &mut Vec<f64>,
@@ -233,7 +229,7 @@ impl Matrix<Reference> for ReferenceMatrix {
             }
             for i in 0..size {
                 for j in 0..size {
-                    x[node * size + i] += omega * d.0.block(node)[i * size + j] * r[j];
+                    x[node * size + i] += omega * d.block(node)[i * size + j] * r[j];
                 }
             }
         }

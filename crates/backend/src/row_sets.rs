@@ -30,7 +30,7 @@ pub struct RowSets {
 }
 
 impl RowSets {
-    /// Returns chunks of `rows` consecutive block rows, coloured greedily in natural order.
+    /// Returns chunks of `rows` consecutive block rows, coloured greedily in natural order; with all rows in one, the natural order.
     ///
     /// *Cost* one pass over the pattern, and a list of neighbours per chunk.
     pub fn chunked(pattern: &Arc<Pattern>, rows: usize) -> Self {
@@ -62,11 +62,6 @@ impl RowSets {
             sets[colour[c]].push(chunk(c));
         }
         Self { pattern: pattern.clone(), sets }
-    }
-
-    /// Returns all rows in natural order: one set of one chunk.
-    pub fn natural(pattern: &Arc<Pattern>) -> Self {
-        Self::chunked(pattern, pattern.rows())
     }
 
     /// Returns the pattern of the matrix to which the sets belong.

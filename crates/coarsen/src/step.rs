@@ -269,12 +269,6 @@ impl Step {
         &self.touched
     }
 
-    /// The filtered system of the last call of [`update`](Self::update); `None` if there never were constraints for this
-    /// number of nodes.
-    pub fn filtered(&self) -> Option<&Filtered<f64>> {
-        self.filtered.as_ref()
-    }
-
     /// Finds the touched rows, and filters the system if there are constraints.
     fn find_touched(&mut self) -> Result<(), AnyError> {
         let system = self.system.system();

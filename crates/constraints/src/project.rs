@@ -132,7 +132,7 @@ impl Projector {
     }
 
     /// The nodes of dependent constraints, increasing and without duplicates.
-    pub fn dependent_nodes(&self) -> &[u32] {
+    pub(super) fn dependent_nodes(&self) -> &[u32] {
         &self.factors.dependent_nodes
     }
 

@@ -40,7 +40,7 @@ impl Contact {
 
     /// P = ∂²(g²/2)/∂x_v². It is n nᵀ if the nearest point is inside the triangle, I − u uᵀ if it is on an
     /// edge with the direction u, and I if it is a corner.
-    pub fn resistance(&self, at: impl Fn(u32) -> [f64; 3]) -> [[f64; 3]; 3] {
+    pub(crate) fn resistance(&self, at: impl Fn(u32) -> [f64; 3]) -> [[f64; 3]; 3] {
         let cosine = normal(self.face.map(&at)).map_or(1.0, |normal| dot(normal, self.normal));
         if cosine * cosine >= 1.0 - EQUAL {
             return self.along_normal();

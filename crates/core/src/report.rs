@@ -116,7 +116,7 @@ impl<T: Real> Report<T> {
     ///
     /// # Errors
     /// [`NotConverged`] for every other outcome.
-    pub fn converged(self) -> Result<Accepted<T>, NotConverged> {
+    pub fn converged(self) -> Result<Accepted<Self>, NotConverged> {
         if self.outcome == Outcome::Converged { Ok(Accepted(self)) } else { Err(self.into()) }
     }
 
@@ -125,7 +125,7 @@ impl<T: Real> Report<T> {
     ///
     /// # Errors
     /// [`NotConverged`] for breakdowns, divergence and systems without a solution.
-    pub fn usable(self) -> Result<Accepted<T>, NotConverged> {
+    pub fn usable(self) -> Result<Accepted<Self>, NotConverged> {
         match self.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped | Outcome::Stagnated => {
                 Ok(Accepted(self))
@@ -149,20 +149,20 @@ impl<T: Real> fmt::Display for Report<T> {
     }
 }
 
-/// A report that was checked by [`Report::converged`] or [`Report::usable`]; it may be dropped without a
+/// A report that was checked, such as by [`Report::converged`] or [`Report::usable`]; it may be dropped without a
 /// warning.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Accepted<T>(Report<T>);
+pub struct Accepted<R>(pub R);
 
-impl<T> Deref for Accepted<T> {
-    type Target = Report<T>;
+impl<R> Deref for Accepted<R> {
+    type Target = R;
 
-    fn deref(&self) -> &Report<T> {
+    fn deref(&self) -> &R {
         &self.0
     }
 }
 
-impl<T: Real> fmt::Display for Accepted<T> {
+impl<R: fmt::Display> fmt::Display for Accepted<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

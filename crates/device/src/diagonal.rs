@@ -78,11 +78,6 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     pub fn check(&self) -> Result<(), SetupError> {
         self.inversion.check(&self.blocks, "block-jacobi")
     }
-
-    /// Returns D⁻¹.
-    pub fn inverses(&self) -> &DeviceBlocks<V, S> {
-        &self.blocks
-    }
 }
 
 impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceJacobi<V, S> {

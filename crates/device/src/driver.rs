@@ -185,7 +185,7 @@ pub enum Type {
 
 impl Type {
     /// Returns the type of `T`.
-    pub fn of<T: Real>() -> Self {
+    pub(crate) fn of<T: Real>() -> Self {
         if size_of::<T>() == 4 { Self::Single } else { Self::Double }
     }
 

@@ -32,14 +32,14 @@ impl fmt::Display for Severity {
 pub struct Sample {
     /// The number of rows.
     pub count: usize,
-    /// The first rows, at most [`Sample::NAMED`].
+    /// The first rows, at most five.
     pub rows: Vec<usize>,
 }
 
-impl Sample {
-    /// The maximum number of rows listed.
-    pub const NAMED: usize = 5;
+/// The maximum number of rows that a sample lists.
+const NAMED: usize = 5;
 
+impl Sample {
     /// A sample of the given rows; `None` without rows.
     pub(super) fn of(rows: impl Iterator<Item = usize>) -> Option<Self> {
         let mut sample = Self::default();
@@ -50,7 +50,7 @@ impl Sample {
     /// Adds a row after those of the sample.
     pub(super) fn add(&mut self, row: usize) {
         self.count += 1;
-        if self.rows.len() < Self::NAMED {
+        if self.rows.len() < NAMED {
             self.rows.push(row);
         }
     }
@@ -65,7 +65,7 @@ impl Sample {
         self.count += other.count;
         self.rows.extend(other.rows);
         self.rows.sort_unstable();
-        self.rows.truncate(Self::NAMED);
+        self.rows.truncate(NAMED);
         self
     }
 }

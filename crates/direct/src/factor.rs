@@ -64,7 +64,7 @@ impl Factor {
     }
 
     /// The parameters of the factor.
-    pub fn parameters(&self) -> Direct {
+    pub(crate) fn parameters(&self) -> Direct {
         self.parameters
     }
 

@@ -25,10 +25,10 @@ pub struct Layout {
     leaf: Option<usize>,
 }
 
-impl Layout {
-    /// Rows are divided again above this imbalance: a tenth more than the mean on one rank.
-    pub const IMBALANCE: f64 = 0.1;
+/// Rows are divided again above this imbalance: a tenth more than the mean on one rank.
+const IMBALANCE: f64 = 0.1;
 
+impl Layout {
     /// A layout from the first block row of each rank, followed by the number of block rows.
     ///
     /// # Errors
@@ -126,8 +126,8 @@ impl Layout {
         if all > 0.0 { most * self.ranks() as f64 / all - 1.0 } else { 0.0 }
     }
 
-    /// The [`balanced`](Self::balanced) layout for these weights, if this layout has more than
-    /// [`IMBALANCE`](Self::IMBALANCE) and the new one has less than this one; otherwise `None`, and rows stay where they are.
+    /// The [`balanced`](Self::balanced) layout for these weights, if this layout has an
+    /// [`imbalance`](Self::imbalance) above 0.1 and the new one has less than this one; otherwise `None`, and rows stay where they are.
     /// There is a weight for each block row. The number of ranks, the block and the leaf stay.
     ///
     /// *Use* whenever work has moved, such as that of contact: each move of rows costs messages, and a layout that
@@ -150,7 +150,7 @@ impl Layout {
             return Err(DistError::Length { what: "the weights of block rows", expected, found });
         }
         let before = self.imbalance(weights);
-        if before <= Self::IMBALANCE {
+        if before <= IMBALANCE {
             return Ok(None);
         }
         let new = Self::balanced(weights, self.block, self.ranks(), self.leaf.unwrap_or(1))?;

@@ -6,7 +6,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Cpu, CpuBlocks};
+use coarsen_backend::{Backend, Cpu, DenseBlocks};
 use coarsen_core::{LinearOperator, Vector};
 
 use crate::{
@@ -198,13 +198,13 @@ impl<C: Communicator> RankBackend<C> for Host {
 
     fn relax(
         a: &DistMatrix<C>,
-        d: &CpuBlocks<f64, f64>,
+        d: &DenseBlocks<f64>,
         factors: [f64; 2],
         b: &DistVector<C>,
         x: &mut DistVector<C>,
         [s, scratch]: [&mut DistVector<C>; 2],
     ) {
-        a.relax_into(d.host(), factors, b, x, s, scratch);
+        a.relax_into(d, factors, b, x, s, scratch);
         // The entries are swapped, not the vectors: x keeps its partition, which may be another object than that of `scratch`.
         mem::swap(x.vec_mut(), scratch.vec_mut());
     }

@@ -119,8 +119,8 @@ struct Receive {
 }
 
 impl ThreadComm {
-    /// The communicators of a new group, one per rank. No wait lasts longer than `deadline`.
-    pub fn group(ranks: usize, deadline: Duration) -> Vec<Self> {
+    /// The communicators of a new group, one per rank.
+    fn group(ranks: usize, deadline: Duration) -> Vec<Self> {
         let mailbox = |_| Mailbox {
             mail: Mutex::new(Mail {
                 queue: VecDeque::with_capacity(QUEUE + ranks),
@@ -138,7 +138,7 @@ impl ThreadComm {
         (0..ranks).map(rank).collect()
     }
 
-    /// Runs `f` on every rank of a new group and returns the results by rank. Each rank has a thread pool of
+    /// Runs `f` on every rank of a new group and returns the results by rank. No wait lasts longer than `deadline`. Each rank has a thread pool of
     /// one thread, so that the loops of all ranks together use as many threads as there are ranks.
     ///
     /// *Use* [`parallel::threads`] inside `f` if there are more cores than ranks.

@@ -130,7 +130,7 @@ impl<M: Element<K>, const K: usize> Elements<M, K> {
     }
 
     /// Returns the number in the mesh of the first free node that belongs to no element.
-    pub fn loose(&self) -> Option<usize> {
+    pub(crate) fn loose(&self) -> Option<usize> {
         let untouched = |slot: &u32| {
             let slot = *slot as usize;
             slot != HELD as usize && self.starts[slot] == self.starts[slot + 1]

@@ -57,13 +57,7 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
-    /// The tolerance for √(rᵀM⁻¹r) relative to its first value, tested in every iteration in addition to
-    /// `stop`; `None`, the default, for no such test.
-    ///
-    /// *Use* in inner solves of Newton's method if the residual has stiff and soft parts, which M balances:
-    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a synchronisation per
-    /// iteration.
-    pub in_preconditioner: Option<V::Real>,
+    in_preconditioner: Option<V::Real>,
     workspace: Workspace<V, 3>,
     lanczos: Tridiagonal,
 }

@@ -41,8 +41,7 @@ use crate::solve::{Solve, Workspace, check};
 pub struct FlexibleCg<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
-    /// The tolerance for √(rᵀM⁻¹r) relative to its first value, as in [`Cg`](crate::Cg).
-    pub in_preconditioner: Option<V::Real>,
+    in_preconditioner: Option<V::Real>,
     workspace: Workspace<V, 3>,
 }
 

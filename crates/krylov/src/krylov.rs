@@ -70,9 +70,12 @@ pub trait Krylov<V: Vector> {
     /// The stopping rule, for changes between solves (such as the forcing terms of an inexact Newton method).
     fn stop_mut(&mut self) -> &mut Stop<V::Real>;
 
-    /// Sets the tolerance for √(rᵀM⁻¹r) relative to its first value. A solve then ends when this tolerance or
-    /// the stopping rule is met; `None` removes the tolerance. Returns whether the method has this test: `Cg`
-    /// and `FlexibleCg` have it.
+    /// Sets the tolerance for √(rᵀM⁻¹r) relative to its first value, tested in every iteration in addition to the stopping
+    /// rule; `None`, the default, removes the test. Returns whether the method has this test: `Cg` and `FlexibleCg` have it.
+    ///
+    /// *Use* in inner solves of Newton's method if the residual has stiff and soft parts, which M balances:
+    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a synchronisation per
+    /// iteration.
     fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
         let _ = tolerance;
         false

@@ -79,7 +79,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
 /// As [`read`], and [`Problem::Missing`] for a file without triangles.
 pub fn read_triangles(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let mut mesh = read(&path)?;
-    mesh.check_triangles().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
+    let checked = mesh.check_holds("triangles", mesh.triangles.len());
+    checked.map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
     mesh.groups.retain(|group| group.dimension == 2);
     Ok(Mesh { tetrahedra: Vec::new(), ..mesh }.without_unused())
 }

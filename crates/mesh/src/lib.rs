@@ -112,14 +112,6 @@ impl Mesh {
         check_elements("tetrahedron", &self.tetrahedra, vertices)
     }
 
-    /// Checks that there is at least one triangle.
-    ///
-    /// # Errors
-    /// [`Problem::Missing`] gives the numbers of elements.
-    pub fn check_triangles(&self) -> Result<(), Problem> {
-        self.check_holds("triangles", self.triangles.len())
-    }
-
     /// Checks that there is at least one tetrahedron and that no tetrahedron is flat, as in
     /// [`check_volumes`](Self::check_volumes).
     ///

@@ -55,11 +55,6 @@ impl F32Hierarchy {
     pub fn get(&self) -> &Hierarchy<f32, Cpu<f32>> {
         self.hierarchy.get()
     }
-
-    /// Mutable access to the hierarchy, for patches with a rounded system.
-    pub fn get_mut(&mut self) -> &mut Hierarchy<f32, Cpu<f32>> {
-        self.hierarchy.get_mut()
-    }
 }
 
 impl<V: Real> Preconditioner<Vec<V>> for F32Hierarchy {

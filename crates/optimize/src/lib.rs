@@ -76,5 +76,5 @@ pub use newton::{Forcing, Newton};
 pub use norm::{Norm, grid_weights, node_weights};
 pub use or_else::OrElse;
 pub use refresh::{Refresh, Refreshed};
-pub use report::{Criterion, DescentOutcome, DescentReport, Minimized, NotMinimized, Refusal};
+pub use report::{Criterion, DescentOutcome, DescentReport, NotMinimized, Refusal};
 pub use rosenbrock::Rosenbrock;

@@ -1,9 +1,8 @@
 //! How a descent ended.
 
 use std::fmt;
-use std::ops::Deref;
 
-use coarsen_core::{Outcome, Real};
+use coarsen_core::{Accepted, Outcome, Real};
 
 use crate::LineSearchFailure;
 
@@ -166,9 +165,9 @@ impl<T: Real> DescentReport<T> {
     ///
     /// # Errors
     /// [`NotMinimized`] for every other outcome.
-    pub fn converged(self) -> Result<Minimized<T>, NotMinimized> {
+    pub fn converged(self) -> Result<Accepted<Self>, NotMinimized> {
         if matches!(self.outcome, DescentOutcome::Converged(_)) {
-            Ok(Minimized(self))
+            Ok(Accepted(self))
         } else {
             Err(self.into())
         }
@@ -179,13 +178,13 @@ impl<T: Real> DescentReport<T> {
     ///
     /// # Errors
     /// [`NotMinimized`] for all other outcomes; x is then the last accepted point.
-    pub fn usable(self) -> Result<Minimized<T>, NotMinimized> {
+    pub fn usable(self) -> Result<Accepted<Self>, NotMinimized> {
         match self.outcome {
             DescentOutcome::Converged(_)
             | DescentOutcome::IterationLimit
             | DescentOutcome::Stopped
             | DescentOutcome::Stagnated
-            | DescentOutcome::NoDirection(Refusal::RoundOff { .. }) => Ok(Minimized(self)),
+            | DescentOutcome::NoDirection(Refusal::RoundOff { .. }) => Ok(Accepted(self)),
             _ => Err(self.into()),
         }
     }
@@ -202,25 +201,6 @@ impl<T: Real> fmt::Display for DescentReport<T> {
             "{} values, {} gradients), gradient {:.2e} (asked {:.1e}), value {:.6e}",
             self.values, self.gradients, self.gradient, self.tolerance, self.value
         )
-    }
-}
-
-/// A report that was checked by [`DescentReport::converged`] or [`DescentReport::usable`]; it may be dropped
-/// without a warning.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Minimized<T>(DescentReport<T>);
-
-impl<T> Deref for Minimized<T> {
-    type Target = DescentReport<T>;
-
-    fn deref(&self) -> &DescentReport<T> {
-        &self.0
-    }
-}
-
-impl<T: Real> fmt::Display for Minimized<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

@@ -48,7 +48,7 @@ impl NumpyRandom {
     }
 
     /// Returns 64 random bits.
-    pub fn bits(&mut self) -> u64 {
+    fn bits(&mut self) -> u64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64; // XSL
         folded.rotate_right((self.state >> 122) as u32) // RR

@@ -105,11 +105,6 @@ impl Scene {
         body.begin(&start, &vec![0.0; start.len()], [0.0; 3])?;
         Ok(Self { body, start, rest })
     }
-
-    /// Returns the positions of the nodes at the start, for builders of preconditioners.
-    pub fn points(&self) -> Vec<[f64; 3]> {
-        self.start.as_chunks().0.to_vec()
-    }
 }
 
 /// Returns the mesh of a bar of 4N x N x N cells, for the problem `name`.

@@ -168,7 +168,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     }
 
     /// Returns the parameters.
-    pub fn parameters(&self) -> &Schwarz {
+    pub(crate) fn parameters(&self) -> &Schwarz {
         &self.parameters
     }
 

@@ -24,6 +24,9 @@ const NONE: u32 = u32::MAX;
 /// The number of nodes per chunk.
 const CHUNK: usize = 8192;
 
+/// Aggregates with fewer nodes are merged into a neighbouring aggregate. Three nodes can represent six rigid-body modes.
+const SMALLEST: usize = 3;
+
 /// The input of aggregation: the weight and the strong flag of each stored block.
 pub(super) struct Couplings<'a> {
     pub(super) pattern: &'a Pattern,
@@ -53,14 +56,9 @@ impl Couplings<'_> {
 }
 
 /// Returns the aggregate of each node, `u32::MAX` for decoupled nodes, and the number of aggregates. Aggregates
-/// are numbered in the order of their roots. An aggregate with a neighbour has at least `smallest` nodes, unless
+/// are numbered in the order of their roots. An aggregate with a neighbour has at least [`SMALLEST`] nodes, unless
 /// it is that of a high-degree node or its only neighbours are high-degree nodes. If `twice`, aggregates contain second neighbours.
-pub(super) fn aggregate(
-    a: &Couplings<'_>,
-    decoupled: &[bool],
-    twice: bool,
-    smallest: usize,
-) -> (Vec<u32>, usize) {
+pub(super) fn aggregate(a: &Couplings<'_>, decoupled: &[bool], twice: bool) -> (Vec<u32>, usize) {
     let n = decoupled.len();
     let high_degree = || a.high_degree.rows().filter(|&i| !decoupled[i]);
     let mut apart = Cow::Borrowed(decoupled); // the nodes that pass 1 leaves out
@@ -100,7 +98,7 @@ pub(super) fn aggregate(
     }
     let mut sizes = vec![0_u32; n];
     of.iter().filter(|&&g| g != NONE).for_each(|&g| sizes[g as usize] += 1);
-    dissolve_small(a, smallest, &mut of, &mut sizes);
+    dissolve_small(a, &mut of, &mut sizes);
     number(of, sizes)
 }
 
@@ -139,12 +137,12 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
     best.map(|b| b.0)
 }
 
-/// Pass 3: an aggregate of fewer than `smallest` nodes is merged into the aggregate at the other end of its
+/// Pass 3: an aggregate of fewer than [`SMALLEST`] nodes is merged into the aggregate at the other end of its
 /// strongest outward coupling, unless it has a high-degree node.
 ///
 /// `sizes[i]` is the number of nodes of the aggregate with root i.
-fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
-    let small = |size: u32| (1..smallest as u32).contains(&size);
+fn dissolve_small(a: &Couplings<'_>, of: &mut [u32], sizes: &mut [u32]) {
+    let small = |size: u32| (1..SMALLEST as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
     for (i, &g) in of.iter().enumerate() {
         if g != NONE && small(sizes[g as usize]) && !a.high_degree.contains(g as usize) {
@@ -153,7 +151,7 @@ fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mu
     }
     let roots: Vec<u32> = members.keys().copied().collect();
     for own in roots {
-        let Some(nodes) = members.get(&own).filter(|nodes| nodes.len() < smallest).cloned() else { continue };
+        let Some(nodes) = members.get(&own).filter(|nodes| nodes.len() < SMALLEST).cloned() else { continue };
         let mut best: Option<(u32, f32)> = None;
         for (j, weight, strong) in nodes.iter().flat_map(|&i| a.of(i)) {
             let open = of[j] != NONE && of[j] != own && a.opens(of[j], strong);

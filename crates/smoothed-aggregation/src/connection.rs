@@ -80,14 +80,14 @@ impl Aggregates {
         let mut strong = parameters.strength.strong_beside(pattern, &weights, high_degree.flags()); // 5
         share.cut(pattern, &mut weights, &mut strong, &mut decoupled.nodes);
         let couplings = Couplings { pattern, weights: &weights, strong: &strong, high_degree };
-        let grown = |twice| aggregate(&couplings, &decoupled.nodes, twice, parameters.thresholds.smallest); // 6
+        let grown = |twice| aggregate(&couplings, &decoupled.nodes, twice); // 6
         let (of, count) = match parameters.spread {
             Spread::Second => grown(true),
             Spread::Neighbours => grown(false),
             Spread::Fitted => {
                 let (of, count) = grown(false);
                 let may_widen = scalars(fine.a) && parameters.omega > 0.0;
-                let widen = may_widen && too_full(&parameters.thresholds, &couplings, &of, count, share);
+                let widen = may_widen && too_full(&couplings, &of, count, share);
                 if widen { grown(true) } else { (of, count) }
             }
         };
@@ -140,12 +140,12 @@ impl Connection {
         high_degree: &HighDegree,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
-        let (a, at) = (fine.a, &parameters.thresholds);
+        let a = fine.a;
         let strength = || parameters.strength.weights(a, fine.largest.is_some());
         if parameters.filter && parameters.omega > 0.0 && filtered {
-            let norms = filter::measure(at, fine.depth);
+            let norms = filter::measure(fine.depth);
             let weights = if scalars(a) { strength()? } else { norms.weights(a, false)? };
-            if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
+            if let Some(strong) = filter::strong(fine, (norms, &weights), high_degree, share) {
                 let filtered = Self::new(parameters, a, weights, strong);
                 if scalars(a)
                     || !share.any(filtered.decoupled.coupled(a.pattern(), &filtered.weights, &share.own))

@@ -19,21 +19,33 @@ use coarsen_sparse::{Pattern, Strength};
 use super::high_degree::HighDegree;
 use super::share::Share;
 use super::tentative::Held;
-use super::thresholds::Thresholds;
 use coarsen_multigrid::Grid;
 
 /// The number of nodes per task.
 const LEAF: usize = 1024;
 
+/// θ of the finest level: a coupling is weak if ‖A_ij‖ ≤ θ (‖A_ii‖ ‖A_jj‖)^½. Halved from level to level. *Source*:
+/// Vaněk, Mandel & Brezina 1996, §5.1.
+const WEAK: f64 = 0.08;
+
+/// If more than this fraction of the couplings of the finest level are weak, weak couplings are dropped on all levels. Sheets
+/// and rotated layers exceed this fraction; solids and Laplacians do not.
+const MANY_WEAK: f64 = 0.45;
+
+/// A coupling with ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ above this value, as in stiff contact, ties its two nodes.
+const TIED: f64 = 0.75;
+
+/// The fraction of tied nodes above which no coupling is dropped.
+const MANY_TIED: f64 = 0.005;
+
 /// Returns the strength measure that decides which couplings of a level are weak.
-pub(super) fn measure(at: &Thresholds, depth: usize) -> Strength {
-    Strength::Symmetric { theta: at.weak * 0.5_f64.powi(depth.min(60) as i32) }
+pub(super) fn measure(depth: usize) -> Strength {
+    Strength::Symmetric { theta: WEAK * 0.5_f64.powi(depth.min(60) as i32) }
 }
 
 /// Returns, for each coupling, whether it smooths P according to `weights`. `None` if all couplings do,
 /// because few are weak on the finest level or many nodes are tied.
 pub(super) fn strong<T: Real>(
-    at: &Thresholds,
     fine: &Grid<'_, T>,
     (norms, weights): (Strength, &[f32]),
     high_degree: &HighDegree,
@@ -41,9 +53,8 @@ pub(super) fn strong<T: Real>(
 ) -> Option<Vec<bool>> {
     let (pattern, scalars) = (fine.a.pattern(), fine.a.block() == (1, 1));
     let mut strong = norms.strong(pattern, weights);
-    let few_tied = scalars || keep_tied(at, pattern, weights, &mut strong, share);
-    let filtered =
-        few_tied && (fine.depth > 0 || many_weak(at, pattern, (weights, &strong), high_degree, share));
+    let few_tied = scalars || keep_tied(pattern, weights, &mut strong, share);
+    let filtered = few_tied && (fine.depth > 0 || many_weak(pattern, (weights, &strong), high_degree, share));
     filtered.then_some(strong)
 }
 
@@ -51,17 +62,10 @@ pub(super) fn strong<T: Real>(
 /// couplings look weak, even in directions in which the stiff coupling does not act.
 ///
 /// Returns `false` if many nodes are tied: all couplings should then smooth P.
-fn keep_tied(
-    at: &Thresholds,
-    pattern: &Pattern,
-    weights: &[f32],
-    strong: &mut [bool],
-    share: &Share<'_>,
-) -> bool {
+fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool], share: &Share<'_>) -> bool {
     let columns = pattern.indices();
-    let is_tied = |i: usize| {
-        pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > at.strength_tied)
-    };
+    let is_tied =
+        |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > TIED);
     let mut tied = vec![false; pattern.rows()];
     let pieces = (0..pattern.rows(), &mut tied[..]);
     each(pieces, LEAF, parallel::worth(weights.len()), &|(rows, tied): (Range<usize>, &mut [bool])| {
@@ -72,7 +76,7 @@ fn keep_tied(
     if ties == 0.0 {
         return true;
     }
-    if ties > at.strength_many_tied * nodes {
+    if ties > MANY_TIED * nodes {
         return false;
     }
     share.of_owners(&mut tied); // a node behind a ghost may tie it
@@ -88,7 +92,6 @@ fn keep_tied(
 /// Whether so many couplings are weak that they are dropped. Rows without a strong coupling, as in a stencil
 /// of many equal neighbours, and couplings of high-degree nodes are not counted.
 fn many_weak(
-    at: &Thresholds,
     pattern: &Pattern,
     (weights, strong): (&[f32], &[bool]),
     high_degree: &HighDegree,
@@ -112,7 +115,7 @@ fn many_weak(
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let worth = parallel::worth(weights.len());
     let [coupled, weak] = share.sums(tree(share.own.clone(), LEAF, worth, &count, &add));
-    weak > at.many_weak * coupled
+    weak > MANY_WEAK * coupled
 }
 
 /// Returns s of every node of `block` unknowns.

@@ -13,7 +13,13 @@
 use coarsen_sparse::Pattern;
 
 use super::share::Share;
-use super::thresholds::Thresholds;
+
+/// A node is a high-degree node if its row of A, without the columns of other such nodes, has more than this multiple of the mean
+/// number of blocks, and more than `LEAST`.
+const RATIO: f64 = 8.0;
+
+/// The number of blocks in a row of A up to which a node is no high-degree node.
+const LEAST: f64 = 64.0;
 
 /// The high-degree nodes of a level.
 #[derive(Clone, Debug, Default)]
@@ -27,14 +33,14 @@ impl HighDegree {
     /// neighbours.
     ///
     /// *Cost* a pass over the lengths of rows, and over the rows that are long.
-    pub(super) fn find(at: &Thresholds, pattern: &Pattern, share: &Share<'_>) -> Self {
+    pub(super) fn find(pattern: &Pattern, share: &Share<'_>) -> Self {
         let lengths = share.own.clone().map(|i| pattern.range(i).len()).filter(|&length| length > 1);
         let add = |[entries, rows, longest]: [usize; 3], length: usize| {
             [entries + length, rows + 1, longest.max(length)]
         };
         let [entries, rows, longest] = lengths.fold([0; 3], add);
         let [entries, rows] = share.sums([entries, rows]);
-        let most = (at.high_degree_ratio * entries / rows.max(1.0)).max(at.high_degree_least as f64);
+        let most = (RATIO * entries / rows.max(1.0)).max(LEAST);
         if !share.any(longest as f64 > most) {
             return Self::default();
         }

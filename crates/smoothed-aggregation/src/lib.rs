@@ -15,7 +15,7 @@
 //!
 //! `ranks` is the same step for the rows of one of several ranks; `share` sums counts over ranks.
 //!
-//! The parameters and their defaults are in `parameters` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
+//! The parameters and their defaults are in `parameters`, D⁻¹ and ω in `parts`. Step numbers at line
 //! ends are those of Algorithm 3.
 
 mod aggregate;
@@ -34,7 +34,6 @@ mod scaled;
 mod share;
 mod smooth;
 mod tentative;
-mod thresholds;
 
 use std::borrow::Cow;
 
@@ -58,7 +57,6 @@ pub use parameters::{Modes, SmoothedAggregation, Spread};
 pub use plain_aggregation::{PlainAggregation, plain_aggregation};
 pub use ranks::{GhostNode, RankAggregates};
 pub use share::Exchange;
-pub use thresholds::Thresholds;
 
 /// Returns smoothed aggregation as benchmarked: a symmetric V-cycle that fits the smoother and the reach
 /// of aggregates to each level.
@@ -169,7 +167,7 @@ impl SmoothedAggregation {
         self.validate()?;
         let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
         let filtered = above.is_none_or(|above| !above.of.is_empty());
-        let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
+        let high_degree = HighDegree::find(a.pattern(), &share);
         let found = match fine.sets {
             Some(sets) => Aggregates::given(a, sets)?,
             None => Aggregates::find(self, fine, filtered, &high_degree, &share)?, // 5, 6
@@ -181,7 +179,7 @@ impl SmoothedAggregation {
         let small = self.small(&aggregates, count, &share);
         let (modes, vectors) = self.kernel(fine, &decoupled, &parts, small, &share)?; // 4
         let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
-        let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
+        let basis = tentative::<T>(modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
         let filter = self.filter(&spreading, modes, a.block().0);
         let tentative =
@@ -223,10 +221,10 @@ impl SmoothedAggregation {
             return Err(Error::Shape { what, expected, found }.into());
         }
         let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
-        let basis = tentative::<T>(&self.thresholds, modes, a.block().0, aggregates, count); // 7, 11
+        let basis = tentative::<T>(modes, a.block().0, aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let filter = self.filter(spreading, modes, a.block().0);
-        let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
+        let high_degree = HighDegree::find(a.pattern(), &share);
         let tentative = Tentative { basis: &basis, aggregates, count, high_degree: &high_degree };
         SetupError::unless_cancelled(fine.cancel)?;
         let (values, _) = smooth(a, &parts, tentative, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
@@ -247,14 +245,8 @@ impl SmoothedAggregation {
         modes: Held<'_>,
         block: usize,
     ) -> Option<Filter<'a, T>> {
-        let Thresholds { strength_pull, prolongation_growth, .. } = self.thresholds;
         let filtered = !strong.is_empty() && modes.vectors > 0;
-        filtered.then(|| Filter {
-            strong,
-            sizes: filter::sizes(modes, block),
-            strength_pull,
-            prolongation_growth,
-        })
+        filtered.then(|| Filter { strong, sizes: filter::sizes(modes, block) })
     }
 
     /// Whether aggregates have too few nodes for rotations.

@@ -45,11 +45,7 @@ pub(super) fn choose<'a, T: Real>(
         return Ok((modes, vectors));
     }
     let modes = if fewer { Cow::Owned(first(&modes, b)?) } else { modes };
-    let modes = if given {
-        modes
-    } else {
-        Cow::Owned(scaled_to_diagonal(&parameters.thresholds, fine.a, modes.into_owned())?)
-    };
+    let modes = if given { modes } else { Cow::Owned(scaled_to_diagonal(fine.a, modes.into_owned())?) };
     let modes =
         if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &decoupled.rows)?) };
     let vectors = modes.vectors();

@@ -3,8 +3,6 @@
 use coarsen_core::Error;
 use coarsen_sparse::Strength;
 
-use super::thresholds::Thresholds;
-
 /// Smoothed aggregation for symmetric positive definite systems, with blocks of any size and any near-kernel.
 ///
 /// The prolongation is (I − ω D⁻¹A) P̂, where P̂ is an orthonormal basis of the near-kernel on each aggregate
@@ -49,8 +47,6 @@ pub struct SmoothedAggregation {
     pub lanczos_steps: usize,
     /// The factor that multiplies the estimate of ρ(D⁻¹A), because the estimate is a lower bound.
     pub safety: f64,
-    /// The numerical thresholds.
-    pub thresholds: Thresholds,
 }
 
 impl Default for SmoothedAggregation {
@@ -70,7 +66,6 @@ impl Default for SmoothedAggregation {
             filter: true,
             lanczos_steps: 6,
             safety: 1.1,
-            thresholds: Thresholds::default(),
         }
     }
 }

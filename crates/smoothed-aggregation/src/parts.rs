@@ -9,6 +9,13 @@ use coarsen_relax::Spectrum;
 use super::parameters::{Modes, SmoothedAggregation};
 use coarsen_multigrid::Grid;
 
+/// The number of damped Jacobi sweeps that compute a near-kernel from random vectors ([`Modes::Found`]). *Source*: Brezina et al.
+/// 2004, who use 15 to 20.
+const FINDING_SWEEPS: usize = 20;
+
+/// ω ρ(D⁻¹A) of the sweeps on A K = 0, as for P.
+const FINDING_OMEGA: f64 = 4.0 / 3.0;
+
 /// D⁻¹ and the damping factors of a level.
 pub(super) struct Parts<'a, T: Real> {
     pub(super) inverses: Cow<'a, DenseBlocks<T>>,
@@ -34,7 +41,7 @@ impl<'a, T: Real> Parts<'a, T> {
         };
         let found = matches!(parameters.modes, Modes::Found(_)) && fine.depth == 0;
         let sweeps = match parameters.modes {
-            Modes::Found(_) if found => parameters.thresholds.finding_sweeps + sweeps,
+            Modes::Found(_) if found => FINDING_SWEEPS + sweeps,
             Modes::Constants => 0,
             Modes::Known if fine.near_kernel.is_some() => 0,
             Modes::Known | Modes::Found(_) => sweeps,
@@ -64,7 +71,7 @@ impl<'a, T: Real> Parts<'a, T> {
             omega: omega / rho,
             omega_filtered: omega / 2.0,
             sweeps,
-            relaxing: parameters.thresholds.finding_omega / rho,
+            relaxing: FINDING_OMEGA / rho,
         })
     }
 }

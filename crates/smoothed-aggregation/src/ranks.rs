@@ -68,7 +68,7 @@ impl SmoothedAggregation {
             Parts::new(self, fine, false) // 2, 3
         };
         let Some(parts) = share.agree(checked())? else { return Ok(None) };
-        let high_degree = HighDegree::find(&self.thresholds, fine.a.pattern(), &share);
+        let high_degree = HighDegree::find(fine.a.pattern(), &share);
         let found = Aggregates::find(self, fine, filtered, &high_degree, &share)?; // 5, 6
         let Aggregates { decoupled, of, count, spreading } = found;
         let small = self.small(&of, count, &share);
@@ -79,7 +79,7 @@ impl SmoothedAggregation {
             share.of_owners(&mut held);
         }
         let rows = Held { modes: &modes, vectors, rows: &held };
-        let basis = tentative::<T>(&self.thresholds, rows, fine.a.block().0, &of, count); // 7, 11
+        let basis = tentative::<T>(rows, fine.a.block().0, &of, count); // 7, 11
         let filtered = share.any(!spreading.is_empty());
         let parameters = *self;
         Ok(Some(RankAggregates {

@@ -12,7 +12,6 @@ use coarsen_core::parallel::tree;
 
 use super::aggregate::Couplings;
 use super::share::Share;
-use super::thresholds::Thresholds;
 
 /// The number of rows per task.
 const LEAF: usize = 1024;
@@ -20,16 +19,17 @@ const LEAF: usize = 1024;
 /// The number of sampled coarse rows.
 const SAMPLES: usize = 32;
 
+/// Aggregates are widened if the coarse matrix would have more than this fraction of the entries of the finer matrix.
+const FILL: f64 = 0.45;
+
+/// They are widened only if more than this fraction of the couplings are strong. If couplings are strong in one direction only,
+/// such aggregates would be long and thin.
+const STRONG: f64 = 0.8;
+
 /// Whether a matrix of scalars should get wider aggregates than `aggregates`.
 ///
 /// *Cost*: a pass over the aggregates and the strong flags, and 32 coarse rows.
-pub(super) fn too_full(
-    at: &Thresholds,
-    a: &Couplings<'_>,
-    aggregates: &[u32],
-    count: usize,
-    share: &Share<'_>,
-) -> bool {
+pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize, share: &Share<'_>) -> bool {
     let counts = |rows: Range<usize>| {
         let rows = rows.filter(|&i| !a.high_degree.contains(i));
         let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.high_degree.contains(j));
@@ -37,13 +37,13 @@ pub(super) fn too_full(
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &counts, &add));
-    if strong <= at.strength_fraction * all {
+    if strong <= STRONG * all {
         return false;
     }
     let of_high_degree: usize = a.high_degree.rows().map(|node| a.pattern.range(node).len()).sum();
     let own = a.pattern.len().saturating_sub(2 * of_high_degree); // without the rows and columns of high-degree nodes
     let [coarse, fine] = share.sums_of([entries(a, aggregates, count), own as f64]);
-    coarse / fine.max(1.0) > at.fill_fraction
+    coarse / fine.max(1.0) > FILL
 }
 
 /// Estimates the entries of PᵀAP from a few coarse rows. High-degree nodes, whose rows of P are not smoothed, couple no two

@@ -11,18 +11,19 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, tree};
 use coarsen_sparse::{Bsr, NearKernel};
 
-use super::thresholds::Thresholds;
-
 /// The number of nodes per task.
 const LEAF: usize = 2048;
 
+/// V is divided by the scale of each node if this reduces its energy to less than this fraction. On unscaled systems V is exact
+/// already.
+const SCALED_ENERGY: f64 = 0.5;
+
+/// V is not divided if the ratio of the scales is at most this value, because boundaries and uneven meshes cause such ratios.
+const SCALE_RATIO: f64 = 4.0;
+
 /// Returns V or D⁻¹ V. *Cost*: one pass over the diagonal, and two products of A with all vectors if the
 /// scales of the nodes differ.
-pub(super) fn scaled_to_diagonal<T: Real>(
-    at: &Thresholds,
-    a: &Bsr<T>,
-    modes: NearKernel,
-) -> Result<NearKernel, SetupError> {
+pub(super) fn scaled_to_diagonal<T: Real>(a: &Bsr<T>, modes: NearKernel) -> Result<NearKernel, SetupError> {
     let (b, k) = (a.block().0, modes.vectors());
     let diagonal = a.diagonal();
     let range = |part: Groups<&[T]>| {
@@ -32,12 +33,12 @@ pub(super) fn scaled_to_diagonal<T: Real>(
     let wider = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
     let worth = parallel::worth(4 * diagonal.len());
     let (least, most) = tree(Groups(&diagonal[..], b), LEAF, worth, &range, &wider);
-    if most <= at.scale_ratio * least || k == 0 {
+    if most <= SCALE_RATIO * least || k == 0 {
         return Ok(modes);
     }
     let rows = modes.values().chunks_exact(b * k).zip(diagonal.chunks_exact(b).map(scale));
     let scaled = NearKernel::from_rows(k, rows.flat_map(|(v, s)| v.iter().map(move |v| v * s)).collect())?;
-    let clearly = energy(a, &diagonal, &scaled) < at.scaled_energy * energy(a, &diagonal, &modes);
+    let clearly = energy(a, &diagonal, &scaled) < SCALED_ENERGY * energy(a, &diagonal, &modes);
     Ok(if clearly { scaled } else { modes })
 }
 

@@ -37,6 +37,13 @@ const ROWS: usize = 2048;
 /// The largest number of columns of a row that is sorted by insertion.
 const FEW: usize = 12;
 
+/// The largest sum of |trace| over strong couplings, relative to the trace of D_F. This ratio is 1 if all couplings are
+/// attractive and nothing else holds the node. Rows above this limit use A.
+const PULL: f64 = 1.25;
+
+/// The largest ratio of entries of P, computed with A_F, to entries of P̂. Rows above this limit use A.
+const GROWTH: f64 = 4.0;
+
 /// P̂.
 #[derive(Clone, Copy)]
 pub(super) struct Tentative<'a, T> {
@@ -142,10 +149,6 @@ pub(super) struct Filter<'a, T> {
     pub(super) strong: &'a [bool],
     /// s of each node.
     pub(super) sizes: Vec<T>,
-    /// [`Thresholds::strength_pull`](super::Thresholds::strength_pull).
-    pub(super) strength_pull: f64,
-    /// [`Thresholds::prolongation_growth`](super::Thresholds::prolongation_growth).
-    pub(super) prolongation_growth: f64,
 }
 
 /// The inputs common to all rows.
@@ -248,7 +251,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         row: &mut Row<T>,
     ) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
-        let Filter { strong, sizes, .. } = filter;
+        let Filter { strong, sizes } = filter;
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
         let trace = |block: &[T]| (0..b).fold(T::zero(), |sum, d| sum + block[d * (b + 1)]);
@@ -267,8 +270,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
             row.lumped[..b * b].iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let held = strength_pull > T::zero()
-            && strength_pull <= T::from_f64(filter.strength_pull) * trace(&row.lumped);
+        let held = strength_pull > T::zero() && strength_pull <= T::from_f64(PULL) * trace(&row.lumped);
         let regular = held && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
         if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
@@ -283,8 +285,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
-        matches!(self.reach, RowPattern::Pattern(_))
-            || largest(&row.values) <= T::from_f64(filter.prolongation_growth) * own
+        matches!(self.reach, RowPattern::Pattern(_)) || largest(&row.values) <= T::from_f64(GROWTH) * own
     }
 
     /// Resets a row to its initial columns.

@@ -3,17 +3,24 @@
 //! Kᵢ = Qᵢ Rᵢ is computed by modified Gram-Schmidt, done twice. A column that is almost spanned by the
 //! columns before it gets a zero column of Q and is marked as without a basis function. This happens on aggregates of one or two
 //! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of that column
-//! in the other columns, so K = P̂ R on every aggregate up to the threshold `spanned`.
+//! in the other columns, so K = P̂ R on every aggregate up to the threshold `SPANNED`.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_sparse::{BlockRows, NearKernel, by_bucket};
 
-use super::thresholds::Thresholds;
-
 /// The number of aggregates per task.
 const LEAF: usize = 64;
+
+/// A column of K on an aggregate counts as spanned by the columns before it if at most this fraction of its length is orthogonal
+/// to them: half the digits of f64 for every T, because rotations of a small aggregate far from the centre of a large body come
+/// near this limit.
+const SPANNED: f64 = 1e-8;
+
+/// The same in units of the precision of T. A K that was relaxed with an A stored in T, or inherited from such an A, has noise of
+/// this size.
+const NOISE: f64 = 16.0;
 
 /// K with zeros in constrained rows, which coarse levels must not move.
 #[derive(Clone, Copy)]
@@ -72,7 +79,6 @@ impl<T: Real> Basis<T> {
 
 /// Computes Q and R for nodes of `block` unknowns in `count` aggregates.
 pub(super) fn tentative<T: Real>(
-    at: &Thresholds,
     modes: Held<'_>,
     block: usize,
     aggregates: &[u32],
@@ -87,7 +93,7 @@ pub(super) fn tentative<T: Real>(
     let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
     let pieces =
         (BlockRows::new(&starts, block * k, &mut q), Groups(&mut r[..], k * k), Groups(&mut live[..], k));
-    let spanned = at.spanned.max(at.noise * T::EPSILON.as_f64());
+    let spanned = SPANNED.max(NOISE * T::EPSILON.as_f64());
     let leaf = |(rows, r, live): (BlockRows<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
         let mut local = Vec::new();
         let mut outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));

@@ -12,20 +12,13 @@ use crate::by_bucket;
 /// use coarsen_sparse::Classes;
 /// let c = Classes::new(2, vec![1, 0, 1])?;
 /// assert_eq!(c.sizes(), [1, 2]);
-/// assert_eq!(c.members().of(1), [0, 2]);
+/// assert_eq!(c.members(), (vec![0, 1, 3], vec![1, 0, 2]));
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classes {
     count: usize,
     of: Vec<u32>,
-}
-
-/// The nodes of each class, in increasing order; computed by [`Classes::members`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Members {
-    offsets: Vec<usize>,
-    nodes: Vec<u32>,
 }
 
 impl Classes {
@@ -64,26 +57,9 @@ impl Classes {
         sizes
     }
 
-    /// The nodes of each class. *Cost* two passes over the nodes.
-    pub fn members(&self) -> Members {
-        let (offsets, nodes) = by_bucket(self.count, self.of.iter().map(|&class| Some(class as usize)));
-        Members { offsets, nodes }
-    }
-}
-
-impl Members {
-    /// The nodes of one class.
-    pub fn of(&self, class: usize) -> &[u32] {
-        &self.nodes[self.offsets[class]..self.offsets[class + 1]]
-    }
-
-    /// The offset of each class in [`nodes`](Self::nodes), followed by the number of nodes.
-    pub fn offsets(&self) -> &[usize] {
-        &self.offsets
-    }
-
-    /// All nodes, class after class.
-    pub fn nodes(&self) -> &[u32] {
-        &self.nodes
+    /// The offset of each class and the number of nodes, and the nodes, class after class, in increasing order. *Cost* two passes
+    /// over the nodes.
+    pub fn members(&self) -> (Vec<usize>, Vec<u32>) {
+        by_bucket(self.count, self.of.iter().map(|&class| Some(class as usize)))
     }
 }

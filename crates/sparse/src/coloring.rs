@@ -15,7 +15,6 @@ use crate::{Classes, Graph};
 /// let path = Graph::from_edges(3, &[(0, 1), (1, 2)])?;
 /// let colors = coloring::greedy(&path);
 /// assert_eq!(colors.of(), [0, 1, 0]);
-/// assert_eq!(coloring::conflict(&path, &colors), None);
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 ///
@@ -37,16 +36,4 @@ pub fn greedy(graph: &Graph) -> Classes {
         of[i] = color as u32;
     }
     Classes::new(used_by.len(), of).expect("colours are numbered below their count")
-}
-
-/// The first pair of neighbours with the same colour; `None` if the colouring is valid.
-///
-/// *Panics* if `colors` has a different number of nodes.
-pub fn conflict(graph: &Graph, colors: &Classes) -> Option<(usize, usize)> {
-    let of = colors.of();
-    assert_eq!(of.len(), graph.nodes(), "conflict: the colouring has a different number of nodes");
-    (0..graph.nodes()).find_map(|i| {
-        let same = graph.neighbours(i).iter().find(|&&j| of[j as usize] == of[i]);
-        same.map(|&j| (i, j as usize))
-    })
 }

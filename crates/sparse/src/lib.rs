@@ -43,7 +43,7 @@ pub mod union_find;
 
 pub use bsr::{Bsr, row_product};
 pub use buckets::{Buckets, by_bucket};
-pub use classes::{Classes, Members};
+pub use classes::Classes;
 pub use contacts::{Contacts, Stencil, differing_rows};
 pub use error::SparseError;
 pub use graph::{Graph, Levels};

@@ -11,7 +11,7 @@ use coarsen_core::parallel::{self, LEAF, each};
 use crate::system::check_points;
 
 /// The number of cells along the longest side: three coordinates of 20 bits use 60 of 64 bits.
-pub const CELLS: u32 = 1 << 20;
+const CELLS: u32 = 1 << 20;
 
 /// The number of bits sorted per pass; five passes in total.
 const DIGIT: u32 = 12;

@@ -189,11 +189,6 @@ impl PermutePlan {
         &self.pattern
     }
 
-    /// For each block of P A Qᵀ, the index of its block in A.
-    pub fn source(&self) -> &[usize] {
-        &self.source
-    }
-
     /// P A Qᵀ as a new matrix.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub enum Prolongation<T> {
     Identities(Identities),
 }
 
-/// Weights stored in rows; each weight applies to all unknowns of a node.
+/// Weights stored in rows of m; each weight applies to all d unknowns of a node. [`Prolongation::block`] is (d, m d).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights<T> {
     rows: Bsr<T>,
@@ -52,30 +52,6 @@ pub struct Weights<T> {
 pub struct Identities {
     pattern: Arc<Pattern>,
     size: usize,
-}
-
-impl<T> Weights<T> {
-    /// The weights w of all coupled pairs of fine and coarse nodes, as blocks of 1 x m.
-    pub fn rows(&self) -> &Bsr<T> {
-        &self.rows
-    }
-
-    /// d, the number of unknowns of a fine node.
-    pub fn copies(&self) -> usize {
-        self.copies
-    }
-}
-
-impl Identities {
-    /// The coupled pairs of fine and coarse nodes.
-    pub fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
-    }
-
-    /// d, the number of unknowns of a node.
-    pub fn size(&self) -> usize {
-        self.size
-    }
 }
 
 impl<T> From<Bsr<T>> for Prolongation<T> {

@@ -79,7 +79,7 @@ impl<T: Real> Sum<'_, T> {
     /// A + C in `memory`, that of an earlier merge. If its pattern, or else `known`, is exactly the union of both,
     /// the result has the same `Arc` of it, so that a [`Pattern::same`] with it costs nothing; otherwise a new one.
     ///
-    /// *Use* in every update of an object that needs one matrix. *Cost* as [`merge_into`](Self::merge_into); memory is
+    /// *Use* in every update of an object that needs one matrix. *Cost* a pass over the pattern of A and one over A; memory is
     /// allocated only for another pattern, and in the first call.
     ///
     /// # Errors
@@ -106,13 +106,12 @@ impl<T: Real> Sum<'_, T> {
         self.check()?;
         let block = self.elastic.block();
         let merged =
-            match memory.take().filter(|memory| memory.block() == block && self.fits(memory.pattern(), true))
-            {
+            match memory.take().filter(|memory| memory.block() == block && self.fits(memory.pattern())) {
                 Some(mut merged) => {
                     self.fill(&mut merged);
                     merged
                 }
-                None if self.fits(known, true) => self.merged(known.clone())?,
+                None if self.fits(known) => self.merged(known.clone())?,
                 None => self.merged(Arc::new(self.union()?))?,
             };
         Ok(memory.insert(merged))
@@ -159,33 +158,8 @@ impl<T: Real> Sum<'_, T> {
         }
     }
 
-    /// Writes A + C into a matrix whose pattern contains both. Blocks of the target that are in neither
-    /// become zero.
-    ///
-    /// *Use* if the set of possible contacts is known, or if contact keeps its pattern for several steps.
-    /// Nothing is allocated, and objects that depend on the pattern of the target stay valid.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check), [`SparseError::Shape`] if the target has a different shape or block size,
-    /// and [`SparseError::Pattern`] if it lacks a block of A or C. On error, nothing is written.
-    pub fn merge_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
-        self.check()?;
-        let (a, t) = (self.elastic.pattern(), target.pattern());
-        fits::sizes([
-            ("merge_into, rows of the target", a.rows(), t.rows()),
-            ("merge_into, columns of the target", a.columns(), t.columns()),
-            ("merge_into, rows of a target block", self.elastic.block().0, target.block().0),
-            ("merge_into, columns of a target block", self.elastic.block().1, target.block().1),
-        ])?;
-        if !self.fits(t, false) {
-            return Err(SparseError::Pattern { what: "the target of merge_into" });
-        }
-        self.fill(target);
-        Ok(())
-    }
-
-    /// Whether a pattern contains A and C, and with `exactly` nothing else.
-    fn fits(&self, t: &Pattern, exactly: bool) -> bool {
+    /// Whether a pattern is the union of those of A and C.
+    fn fits(&self, t: &Pattern) -> bool {
         let a = self.elastic.pattern();
         if (t.rows(), t.columns()) != (a.rows(), a.columns()) {
             return false;
@@ -196,7 +170,7 @@ impl<T: Real> Sum<'_, T> {
                 let mut row = t.row(i).iter();
                 fit = fit && a.row(i).iter().all(|j| row.any(|k| k == j));
                 fit = fit && contact.iter().all(|place| t.find(i, place.1 as usize).is_some());
-                if fit && exactly {
+                if fit {
                     let more = contact.iter().filter(|place| a.find(i, place.1 as usize).is_none()).count();
                     fit = t.row(i).len() == a.row(i).len() + more;
                 }

@@ -10,19 +10,10 @@ use super::vector::{LEAF, Ranks, Share};
 use super::{SHARES, on_ranks};
 use crate::common::{noise, small_embedding, small_sa, small_skinning, systems};
 
-type Invariant = fn(&Ranks);
-
 #[test]
 fn ranks_pass_the_conformance_tests_of_a_backend() {
-    let invariants: [Invariant; 5] = [
-        |on| conformance::vectors(on, 1e-14),
-        |on| conformance::products(on, 1e-14),
-        |on| conformance::blocks(on, 1e-14),
-        |on| conformance::relaxation(on, 1e-14),
-        conformance::wrong_sizes,
-    ];
     for weights in SHARES {
-        on_ranks(weights, |on| invariants.iter().for_each(|invariant| invariant(on)));
+        on_ranks(weights, |on| conformance::check(on, 1e-14));
     }
 }
 

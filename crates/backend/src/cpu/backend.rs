@@ -7,7 +7,7 @@ use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::half::HalfGaussSeidel;
 use super::weights::WeightTransfer;
-use super::{Cpu, CpuBlocks, CpuMatrix};
+use super::{Cpu, CpuMatrix};
 use crate::range::same_length;
 use crate::{
     Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, check_blocks, check_range,
@@ -33,7 +33,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     type Stored = S;
     type Vector = Vec<V>;
     type Matrix = CpuMatrix<V, S>;
-    type Blocks = CpuBlocks<V, S>;
+    type Blocks = DenseBlocks<S>;
     type Rows = RowSets;
 
     fn name(&self) -> &'static str {
@@ -49,17 +49,21 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(CpuMatrix::new(host.to()))
     }
 
-    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<DenseBlocks<S>, Error> {
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
-        Ok(CpuBlocks::new(host.to()))
+        Ok(host.to())
     }
 
-    fn apply_blocks(d: &CpuBlocks<V, S>, a: V, r: &Vec<V>, b: V, z: &mut Vec<V>) {
-        d.apply(a, r, b, z);
+    fn apply_blocks(d: &DenseBlocks<S>, a: V, r: &Vec<V>, b: V, z: &mut Vec<V>) {
+        d.apply_add(a, r, b, z);
     }
 
-    fn set_blocks<T: Real>(d: &mut CpuBlocks<V, S>, host: &DenseBlocks<T>) -> Result<(), Error> {
-        d.set_values(host)
+    fn set_blocks<T: Real>(d: &mut DenseBlocks<S>, host: &DenseBlocks<T>) -> Result<(), Error> {
+        same_length("block size", d.size(), host.size())?;
+        same_length("dense blocks", d.count(), host.count())?;
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
+        d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
+        Ok(())
     }
 
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {

@@ -8,11 +8,11 @@ use coarsen_core::simd;
 use coarsen_core::{Dot, Error, LinearOperator, Real, compiled};
 use coarsen_sparse::{Bsr, Pattern};
 
+use super::Cpu;
 use super::sweep::RowSweep;
-use super::{Cpu, CpuBlocks};
 use crate::dense_blocks::Step;
 use crate::range::same_length;
-use crate::{Matrix, RowSets, SweepDirection, check_range};
+use crate::{DenseBlocks, Matrix, RowSets, SweepDirection, check_range};
 
 /// The number of scalar rows per leaf, as in the product.
 const ROWS: usize = 1024;
@@ -29,16 +29,11 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
         Self { a, of: PhantomData }
     }
 
-    /// Returns the stored matrix.
-    pub fn host(&self) -> &Bsr<S> {
-        &self.a
-    }
-
-    fn assert_square(&self, d: &CpuBlocks<V, S>, b: &[V], x: &[V], method: &str) {
+    fn assert_square(&self, d: &DenseBlocks<S>, b: &[V], x: &[V], method: &str) {
         let (n, size) = (self.a.shape().0, self.a.block().0);
         assert!(self.a.shape() == (n, n) && self.a.block() == (size, size), "{method}: A is not square");
         assert!(b.len() == n && x.len() == n, "{method}: {n} rows met b of {} and x of {}", b.len(), x.len());
-        assert!(d.host().size() == size && d.host().count() * size == n, "{method}: D does not fit A");
+        assert!(d.size() == size && d.count() * size == n, "{method}: D does not fit A");
     }
 }
 
@@ -69,19 +64,19 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         &self,
         rows: &RowSets,
         sweep: SweepDirection,
-        d: &CpuBlocks<V, S>,
+        d: &DenseBlocks<S>,
         omega: V,
         b: &Vec<V>,
         x: &mut Vec<V>,
     ) {
         self.assert_square(d, b, x, "relax");
         assert!(Pattern::same(rows.pattern(), self.a.pattern()), "relax: row sets of another pattern");
-        RowSweep { a: &self.a, d: d.host().values(), omega, b, sweep }.run(rows, x);
+        RowSweep { a: &self.a, d: d.values(), omega, b, sweep }.run(rows, x);
     }
 
     fn relax_into(
         &self,
-        d: &CpuBlocks<V, S>,
+        d: &DenseBlocks<S>,
         omega: V,
         beta: V,
         b: &Vec<V>,
@@ -97,7 +92,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
             s.len(),
             y.len()
         );
-        RELAX_INTO.of::<RelaxInto<V, S>>()(&self.a, d.host().values(), [omega, beta], [b, x], [s, y]);
+        RELAX_INTO.of::<RelaxInto<V, S>>()(&self.a, d.values(), [omega, beta], [b, x], [s, y]);
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {

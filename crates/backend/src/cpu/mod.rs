@@ -4,18 +4,16 @@
 //! |---|---|
 //! | `precisions` | the type [`Cpu`] |
 //! | `backend` | the operations of a backend |
-//! | `blocks`, `matrix`, `weights` | block diagonals, matrices, transfers by weights |
+//! | `matrix`, `weights` | matrices, transfers by weights |
 //! | `sweep` | Gauss-Seidel sweeps over whole rows |
 //! | `half` | Gauss-Seidel that stores half of a symmetric matrix |
 
 mod backend;
-mod blocks;
 mod half;
 mod matrix;
 mod precisions;
 mod sweep;
 mod weights;
 
-pub use blocks::CpuBlocks;
 pub use matrix::CpuMatrix;
 pub use precisions::Cpu;

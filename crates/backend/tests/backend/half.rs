@@ -203,6 +203,6 @@ fn many_couplings_between_chunks_are_stored_once() {
 #[test]
 fn sets_of_another_matrix_are_refused() {
     let (a, longer) = (band(30, 3), band(31, 3));
-    let refused = Cpu::new().gauss_seidel_over(&RowSets::natural(longer.pattern()), &a, 1.0).err();
+    let refused = Cpu::new().gauss_seidel_over(&RowSets::chunked(longer.pattern(), 1), &a, 1.0).err();
     assert_eq!(refused, Some(Error::Pattern { what: "a matrix and the row sets of its sweeps" }.into()));
 }

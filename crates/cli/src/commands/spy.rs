@@ -79,7 +79,7 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
         Reorder::Rcm => Graph::of(a.pattern())?.reverse_cuthill_mckee(),
         Reorder::Parts => {
             let parts = a.pattern().rows().div_ceil(PART).max(1);
-            partition::graph_growing(&Graph::of(a.pattern())?, parts)?.members().nodes().to_vec()
+            partition::graph_growing(&Graph::of(a.pattern())?, parts)?.members().1
         }
     };
     Ok(Some(Permutation::new(order).expect("an order contains each row once")))

@@ -47,12 +47,16 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     }
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<AnyBlocks<V, S>, Error> {
-        on!(self, on, AnyBlocks as wrap => on.blocks(host).map(wrap))
+        match self {
+            Self::Cpu(on) => on.blocks(host).map(|d| AnyBlocks::Cpu(d, PhantomData)),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.blocks(host).map(AnyBlocks::OpenCl),
+        }
     }
 
     fn apply_blocks(d: &AnyBlocks<V, S>, a: V, r: &AnyVector<V>, b: V, z: &mut AnyVector<V>) {
         match d {
-            AnyBlocks::Cpu(d) => Cpu::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
+            AnyBlocks::Cpu(d, _) => Cpu::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
             #[cfg(feature = "opencl")]
             AnyBlocks::OpenCl(d) => OpenCl::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
         }
@@ -60,7 +64,7 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
 
     fn set_blocks<T: Real>(d: &mut AnyBlocks<V, S>, host: &DenseBlocks<T>) -> Result<(), Error> {
         match d {
-            AnyBlocks::Cpu(d) => Cpu::<V, S>::set_blocks(d, host),
+            AnyBlocks::Cpu(d, _) => Cpu::<V, S>::set_blocks(d, host),
             #[cfg(feature = "opencl")]
             AnyBlocks::OpenCl(d) => OpenCl::<V, S>::set_blocks(d, host),
         }

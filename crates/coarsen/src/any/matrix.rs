@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Cpu, CpuBlocks, CpuMatrix, Matrix, RowSets, SweepDirection};
+use coarsen_backend::{Cpu, CpuMatrix, DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceBlocks, DeviceMatrix, DeviceRows, OpenCl};
@@ -30,7 +30,7 @@ pub enum AnyMatrix<V: Real = f64, S: Real = V> {
 #[non_exhaustive]
 pub enum AnyBlocks<V: Real = f64, S: Real = V> {
     /// On the CPU.
-    Cpu(CpuBlocks<V, S>),
+    Cpu(DenseBlocks<S>, PhantomData<fn() -> V>),
     /// On a device.
     #[cfg(feature = "opencl")]
     OpenCl(DeviceBlocks<V, S>),
@@ -46,7 +46,7 @@ pub enum AnyRows<V: Real = f64> {
     OpenCl(DeviceRows<V>),
 }
 
-operand!(AnyBlocks<V, S>, CpuBlocks<V, S>, DeviceBlocks<V, S>);
+operand!(AnyBlocks<V, S>, DenseBlocks<S>, DeviceBlocks<V, S>);
 operand!(AnyRows<V>, RowSets, DeviceRows<V>);
 
 impl<V: Real, S: Real> LinearOperator<AnyVector<V>> for AnyMatrix<V, S> {

@@ -71,11 +71,6 @@ impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> BackendNewton<B, K> {
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
     }
-
-    /// The preconditioner.
-    pub fn inverse(&self) -> &CachedPreconditioner<B::Vector> {
-        &self.inverse
-    }
 }
 
 /// An objective at known points, with its Hessian on a backend.

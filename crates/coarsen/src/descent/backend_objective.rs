@@ -64,11 +64,6 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
         self.inverse
     }
 
-    /// The preconditioner.
-    pub fn inverse(&self) -> &CachedPreconditioner<B::Vector> {
-        &self.inverse
-    }
-
     /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
     /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {

@@ -117,7 +117,7 @@ pub struct RebuildPolicy {
     /// failure.
     waiting: usize,
     patience: usize,
-    /// The last decisions, at most twice [`RebuildPolicy::KEPT`].
+    /// The last decisions, at most twice [`KEPT`].
     log: Vec<Decision>,
     /// The number of decisions dropped from the log.
     forgotten: usize,
@@ -130,6 +130,9 @@ const PATIENCE: usize = 4;
 
 /// The largest number of builds in a row after repeated failures.
 const MOST: usize = 16;
+
+/// The log keeps at least this many of the last decisions, and at most twice as many.
+const KEPT: usize = 256;
 
 impl Default for RebuildPolicy {
     fn default() -> Self {
@@ -148,9 +151,6 @@ impl Default for RebuildPolicy {
 }
 
 impl RebuildPolicy {
-    /// The log keeps at least this many of the last decisions, and at most twice as many.
-    pub const KEPT: usize = 256;
-
     /// Decides before the next solve. `touched` states whether some rows changed more than the others.
     ///
     /// After a solve that did not converge, or of which [`learn`](Self::learn) was not told, the decision is a build.
@@ -168,9 +168,9 @@ impl RebuildPolicy {
             Action::Build | Action::Update => mem::take(&mut self.lost),
             Action::Patch | Action::Keep => 0,
         };
-        if self.log.len() == 2 * Self::KEPT {
-            self.log.drain(..Self::KEPT);
-            self.forgotten += Self::KEPT;
+        if self.log.len() == 2 * KEPT {
+            self.log.drain(..KEPT);
+            self.forgotten += KEPT;
         }
         self.counts[action as usize] += 1;
         let decided = action;
@@ -223,8 +223,7 @@ impl RebuildPolicy {
         }
     }
 
-    /// The last decisions in order: all decisions up to twice [`KEPT`](Self::KEPT), later at least `KEPT` of
-    /// them. So memory stays bounded.
+    /// The last decisions in order: up to 512 all of them, later at least 256. So memory stays bounded.
     pub fn log(&self) -> &[Decision] {
         &self.log
     }

@@ -64,12 +64,12 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
 #[test]
 fn the_log_is_bounded() {
     let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);
-    let steps = 10 * RebuildPolicy::KEPT + 3;
+    let steps = 10 * KEPT + 3;
     for step in 0..steps {
         policy.decide(step % 2 == 0);
         policy.learn(10, Outcome::Converged);
-        assert!((RebuildPolicy::KEPT.min(step + 1)..=2 * RebuildPolicy::KEPT).contains(&policy.log().len()));
-        if step == 2 * RebuildPolicy::KEPT {
+        assert!((KEPT.min(step + 1)..=2 * KEPT).contains(&policy.log().len()));
+        if step == 2 * KEPT {
             capacity = policy.log.capacity();
         }
     }

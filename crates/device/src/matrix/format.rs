@@ -50,10 +50,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the layout for a pattern on a device. It is [`Rows`](Self::Rows) on a processor, for rows of 32 blocks or
-    /// more on average, which several items compute, and where slices would have more padding than blocks. Otherwise it is
-    /// [`Ell`](Self::Ell) if that has at most 5 % of padding, and [`Sliced`](Self::Sliced) if not.
-    pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
+    /// Returns the layout for a pattern on a device.
+    pub(crate) fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;
         if !device.accelerator

@@ -141,7 +141,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     }
 
     /// Returns the largest number of blocks of a set.
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 

@@ -45,12 +45,12 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
     }
 
     /// Returns A.
-    pub fn elastic(&self) -> &'a DeviceMatrix<V, S> {
+    pub(crate) fn elastic(&self) -> &'a DeviceMatrix<V, S> {
         self.elastic
     }
 
     /// Returns C.
-    pub fn contact(&self) -> &'a DeviceContacts<V, S> {
+    pub(crate) fn contact(&self) -> &'a DeviceContacts<V, S> {
         self.contact
     }
 

@@ -36,10 +36,7 @@ struct Scratch {
 
 impl<C: Communicator> DeviceRedistribution<C> {
     /// From the partition `on` to the partition `to`. All ranks call it.
-    ///
-    /// # Errors
-    /// On every rank: those of [`Redistribution::new`], and errors of a device.
-    pub fn new(
+    pub(super) fn new(
         device: &OnDevice<f64>,
         on: &Arc<Partition<C>>,
         to: &Arc<Partition<C>>,
@@ -61,10 +58,7 @@ impl<C: Communicator> DeviceRedistribution<C> {
 
     /// The vector `from` of the partition `on` as one of the partition `to`. All ranks call it. *Panics* on vectors of
     /// other partitions.
-    ///
-    /// # Errors
-    /// Errors of communication, also if a device fails.
-    pub fn forward(
+    pub(super) fn forward(
         &self,
         from: &DistDeviceVector<C>,
         into: &mut DistDeviceVector<C>,
@@ -73,10 +67,11 @@ impl<C: Communicator> DeviceRedistribution<C> {
     }
 
     /// The reverse of [`forward`](Self::forward).
-    ///
-    /// # Errors
-    /// As [`forward`](Self::forward).
-    pub fn back(&self, from: &DistDeviceVector<C>, into: &mut DistDeviceVector<C>) -> Result<(), CommError> {
+    pub(super) fn back(
+        &self,
+        from: &DistDeviceVector<C>,
+        into: &mut DistDeviceVector<C>,
+    ) -> Result<(), CommError> {
         self.carry(1, from, into)
     }
 

@@ -61,12 +61,6 @@ impl<C: Communicator, T: Real> Entries<C, T> {
         Ok(())
     }
 
-    /// The number of entries for other ranks, which [`finish`](Self::finish) sends.
-    pub fn off_rank(&self) -> usize {
-        let all: usize = self.places.iter().map(Vec::len).sum();
-        all - self.places[self.on.rank()].len()
-    }
-
     /// Sends the entries to the owners and returns the rows of this rank. Duplicates are summed by rank, then
     /// in the order of calls. All ranks call it.
     ///

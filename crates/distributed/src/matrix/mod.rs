@@ -316,7 +316,7 @@ impl<C: Communicator, T: Real> DistMatrix<C, T> {
     }
 
     /// Whether rows and columns are divided in the same way.
-    pub fn is_square(&self) -> bool {
+    pub(crate) fn is_square(&self) -> bool {
         self.rows.is_same(&self.columns)
     }
 

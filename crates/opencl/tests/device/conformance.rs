@@ -3,56 +3,34 @@
 use crate::common::{self, read};
 use coarsen_backend::{Backend, DenseBlocks, Matrix, Reference, RowSets, SweepDirection, conformance};
 use coarsen_core::Vector;
-use coarsen_opencl::{DeviceMatrix, Format, OpenCl};
+use coarsen_opencl::{Device, DeviceMatrix, Format, OpenCl};
 
-/// The conformance tests on a backend that may be missing.
-macro_rules! suite {
-    ($name:ident, $backend:expr, $tolerance:expr) => {
-        mod $name {
-            use super::*;
-
-            #[test]
-            fn vectors_equal_the_reference() {
-                let Some(backend) = $backend else { return };
-                conformance::vectors(&backend, $tolerance);
-            }
-            #[test]
-            fn products_equal_the_reference() {
-                let Some(backend) = $backend else { return };
-                conformance::products(&backend, $tolerance);
-            }
-            #[test]
-            fn blocks_equal_the_reference() {
-                let Some(backend) = $backend else { return };
-                conformance::blocks(&backend, $tolerance);
-            }
-            #[test]
-            fn relaxation_equals_the_reference() {
-                let Some(backend) = $backend else { return };
-                conformance::relaxation(&backend, $tolerance);
-            }
-            #[test]
-            fn wrong_sizes_are_refused_and_harmless() {
-                let Some(backend) = $backend else { return };
-                conformance::wrong_sizes(&backend);
-            }
-        }
-    };
+#[test]
+fn every_primitive_equals_the_reference() {
+    if let Some(backend) = common::backend::<f64>() {
+        conformance::check(&backend, 1e-14);
+        conformance::check(&backend.mixed(), 1e-6);
+    }
+    if let Some(backend) = common::backend::<f32>() {
+        conformance::check(&backend, 1e-6);
+    }
 }
-suite!(double, common::backend::<f64>(), 1e-14);
-suite!(mixed, common::backend::<f64>().map(|backend| backend.mixed()), 1e-6);
-suite!(single, common::backend::<f32>(), 1e-6);
-// The kernels of a GPU, and of a GPU without f64.
-suite!(gpu, common::posing::<f64>(common::gpu), 1e-14);
-suite!(gpu_mixed, common::posing::<f64>(common::gpu).map(|backend| backend.mixed()), 1e-6);
-suite!(
-    card_in_single,
-    common::posing::<f32>(|device| {
+
+/// The kernels of a GPU, and of a GPU without f64.
+#[test]
+fn every_primitive_on_a_gpu_equals_the_reference() {
+    if let Some(backend) = common::posing::<f64>(common::gpu) {
+        conformance::check(&backend, 1e-14);
+        conformance::check(&backend.mixed(), 1e-6);
+    }
+    let without_f64 = |device: &mut Device| {
         common::gpu(device);
         device.double = false;
-    }),
-    1e-6
-);
+    };
+    if let Some(on) = common::posing::<f32>(without_f64) {
+        conformance::check(&on, 1e-6);
+    }
+}
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64, invariant: &str) {
     for (f, e) in found.iter().zip(expected) {

@@ -172,9 +172,8 @@ macro_rules! conforms {
         #[test]
         fn $name() {
             let Some(backend) = common::backend::<$real>() else { return };
-            for backend in [in_step(&backend), backend].map($kind) {
-                conformance::products(&Split(backend.clone()), $tolerance);
-                conformance::relaxation(&Split(backend), $tolerance);
+            for backend in [in_step(&backend), on].map($kind) {
+                conformance::check(&Split(backend), $tolerance);
             }
         }
     };

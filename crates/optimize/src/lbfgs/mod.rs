@@ -94,11 +94,6 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         self.pairs.clear();
         self.gamma = self.gamma.map(|_| num_traits::one());
     }
-
-    /// The number of pairs in use.
-    pub fn pairs(&self) -> usize {
-        self.pairs.len()
-    }
 }
 
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {

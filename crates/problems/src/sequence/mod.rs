@@ -166,11 +166,6 @@ impl Sequence {
         &self.name
     }
 
-    /// The number of steps.
-    pub fn steps(&self) -> usize {
-        self.steps
-    }
-
     /// The current step, from 0.
     pub fn step(&self) -> usize {
         self.step
@@ -214,11 +209,6 @@ impl Sequence {
     /// The triangles of all sheets, for pictures.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.elastic.sheet.triangles
-    }
-
-    /// The rigid-body modes of all sheets together.
-    pub fn near_kernel(&self) -> &NearKernel {
-        &self.near_kernel
     }
 
     /// The system matrix E + C as an operator.

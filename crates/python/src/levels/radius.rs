@@ -1,6 +1,6 @@
 //! The spectral radius of D A for the weights of prolongation smoothers and relaxation.
 
-use coarsen::backend::{Backend, Cpu, CpuBlocks, DenseBlocks, SetupError};
+use coarsen::backend::{Backend, Cpu, DenseBlocks, SetupError};
 use coarsen::krylov::{SpectralRadius, start_vector};
 use coarsen::sparse::Bsr;
 use coarsen::{Cancel, Dot, LinearOperator, Preconditioner, PreconditionerKind};
@@ -60,7 +60,7 @@ impl LinearOperator<Vec<f64>> for Ending<'_> {
 
 /// D as a preconditioner.
 struct Weighted {
-    d: CpuBlocks<f64, f64>,
+    d: DenseBlocks<f64>,
     n: usize,
 }
 

@@ -12,9 +12,7 @@
 
 use std::sync::Arc;
 
-use coarsen::backend::{
-    Backend, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SetupError, SweepDirection,
-};
+use coarsen::backend::{Backend, Cpu, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SetupError, SweepDirection};
 use coarsen::sparse::{Bsr, Zeros};
 use coarsen::{Cancel, LinearOperator};
 
@@ -74,7 +72,7 @@ impl Relaxation for Nothing {
 }
 
 /// The inverses of the diagonal blocks of a square matrix; pseudo-inverses of singular blocks, zeros for missing ones.
-fn inverse_diagonal(a: &Sparse) -> Result<CpuBlocks<f64, f64>, Fault> {
+fn inverse_diagonal(a: &Sparse) -> Result<DenseBlocks<f64>, Fault> {
     let (b, pattern) = (a.block().0, a.pattern());
     let mut values = vec![0.0; a.shape().0 * b];
     for (i, d) in values.chunks_exact_mut(b * b).enumerate() {
@@ -94,7 +92,7 @@ fn in_blocks(a: &Arc<Sparse>, size: usize) -> Result<Arc<Sparse>, Fault> {
 /// Gauss-Seidel, or SOR with ω ≠ 1, on blocks.
 pub(crate) struct Sweeps {
     a: CpuMatrix<f64, f64>,
-    d: CpuBlocks<f64, f64>,
+    d: DenseBlocks<f64>,
     rows: RowSets,
     omega: f64,
     order: Order,
@@ -128,7 +126,7 @@ impl Relaxation for Sweeps {
 /// Damped Jacobi on blocks. ω includes the division by the spectral radius.
 pub(crate) struct Jacobi {
     a: CpuMatrix<f64, f64>,
-    d: CpuBlocks<f64, f64>,
+    d: DenseBlocks<f64>,
     omega: f64,
     iterations: usize,
     step: Vec<f64>,

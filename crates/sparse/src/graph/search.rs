@@ -67,15 +67,6 @@ impl Graph {
         }
         Classes::new(count as usize, of).expect("components are numbered below their count")
     }
-
-    /// A pseudo-peripheral node of the component of `root`: a node with nearly maximal distance to some other
-    /// node.
-    ///
-    /// *Reference* George & Liu 1979, An implementation of a pseudoperipheral node finder.
-    pub fn pseudo_peripheral(&self, root: usize) -> usize {
-        assert!(root < self.nodes(), "pseudo_peripheral: root {root} of {} nodes", self.nodes());
-        Search::new(self.nodes()).pseudo_peripheral(self, root as u32, &|_| true) as usize
-    }
 }
 
 /// Scratch for repeated searches. The cost of a search is proportional to the number of edges it visits, not
@@ -120,8 +111,8 @@ impl Search {
         }
     }
 
-    /// George & Liu: repeats the search from a node of least degree in the last level while the number of
-    /// levels grows.
+    /// A node with nearly maximal distance to some other node: repeats the search from a node of least degree in the last level
+    /// while the number of levels grows. *Reference* George & Liu 1979, An implementation of a pseudoperipheral node finder.
     pub(crate) fn pseudo_peripheral(
         &mut self,
         graph: &Graph,

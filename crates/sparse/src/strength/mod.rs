@@ -58,20 +58,14 @@ impl Strength {
     /// # Errors
     /// As [`weights`](Self::weights).
     pub fn graph<T: Real>(&self, a: &Bsr<T>) -> Result<Graph, Error> {
-        Ok(self.graph_of(a.pattern(), &self.weights(a, false)?))
-    }
-
-    /// [`graph`](Self::graph) from precomputed [`weights`](Self::weights).
-    ///
-    /// *Panics* unless there is one weight per block.
-    pub fn graph_of(&self, pattern: &Pattern, weights: &[f32]) -> Graph {
-        let limits = self.limits(pattern, weights);
+        let (pattern, weights) = (a.pattern(), self.weights(a, false)?);
+        let (limits, weights) = (self.limits(pattern, &weights), &weights);
         let strong = (0..pattern.rows()).flat_map(|i| {
             let limit = limits[i];
             let stored = pattern.range(i).filter(move |&k| weights[k] > limit);
             stored.map(move |k| (i as u32, pattern.indices()[k]))
         });
-        Graph::symmetrised(pattern.rows(), strong)
+        Ok(Graph::symmetrised(pattern.rows(), strong))
     }
 
     /// Flags the stored blocks that are strong in the row of i or in the row of j. For symmetric matrices

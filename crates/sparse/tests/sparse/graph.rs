@@ -35,14 +35,6 @@ fn levels_are_distances() {
     assert_eq!(levels.order(), [1, 0, 2, 3, 4]);
 }
 
-#[test]
-fn the_far_end_of_a_path_is_peripheral() {
-    let g = path(9);
-    assert!([0, 8].contains(&g.pseudo_peripheral(4)));
-    let alone = Graph::from_edges(2, &[]).unwrap();
-    assert_eq!(alone.pseudo_peripheral(1), 1);
-}
-
 /// A grid of `w` x `h` nodes with a fixed scrambled numbering.
 fn scrambled_grid(w: u32, h: u32) -> Graph {
     let n = w * h;

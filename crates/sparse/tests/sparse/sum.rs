@@ -40,24 +40,6 @@ fn sum_equals_merged_matrix() {
     }
 }
 
-#[test]
-fn merging_in_place_needs_every_block() {
-    let (elastic, contact) = parts(40, 3, 5);
-    let sum = Sum { elastic: &elastic, contact: &contact };
-    let mut merged = sum.merge().unwrap();
-    let expected = merged.clone();
-    let none = Contacts::new(40, 3).unwrap();
-    Sum { contact: &none, ..sum }.merge_into(&mut merged).unwrap();
-    assert!((0..120).all(|i| (0..120).all(|j| merged.get(i, j) == elastic.get(i, j))));
-    merged.values_mut().fill(f64::NAN); // old values have no effect
-    sum.merge_into(&mut merged).unwrap();
-    assert_eq!(merged, expected);
-    let mut narrow = elastic.clone();
-    assert!(matches!(sum.merge_into(&mut narrow), Err(SparseError::Pattern { .. })));
-    assert_eq!(narrow, elastic);
-    assert_eq!(Sum { contact: &none, ..sum }.merge().unwrap(), elastic);
-}
-
 /// In kept memory, the pattern is that of the memory, or else the known one, or else a new one; the values are the same.
 #[test]
 fn merging_in_kept_memory_keeps_the_pattern() {

@@ -53,9 +53,9 @@ fn unaligned() -> Failure {
 
 /// Each rank takes the nodes of its part, in the given order.
 fn by_parts(parts: &Classes, block: usize) -> Result<(Order, Layout), Failure> {
-    let members = parts.members();
-    let starts = members.offsets().iter().map(|&offset| offset as u64).collect();
-    Ok((Order::new(members.nodes().to_vec()), Layout::new(starts, block)?))
+    let (offsets, nodes) = parts.members();
+    let starts = offsets.into_iter().map(|offset| offset as u64).collect();
+    Ok((Order::new(nodes), Layout::new(starts, block)?))
 }
 
 /// The rank of each node: one number per line, as METIS writes it. Empty lines count for nothing.
