@@ -47,7 +47,14 @@ fn matrices_with_more_columns_than_rows_are_not_relaxed() {
     let backend = Cpu::new();
     let rows = backend.rows(&RowSets::chunked(a.pattern(), 2)).unwrap();
     let d = backend.blocks(&DenseBlocks::new(1, vec![1.0; 2]).unwrap()).unwrap();
-    backend.matrix(&a).unwrap().relax(&rows, SweepDirection::Forward, &d, 1.0, &vec![1.0; 2], &mut vec![0.0; 2]);
+    backend.matrix(&a).unwrap().relax(
+        &rows,
+        SweepDirection::Forward,
+        &d,
+        1.0,
+        &vec![1.0; 2],
+        &mut vec![0.0; 2],
+    );
 }
 
 /// Values that storage cannot hold are refused; they do not become infinity or zero.

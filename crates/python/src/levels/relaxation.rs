@@ -12,7 +12,9 @@
 
 use std::sync::Arc;
 
-use coarsen::backend::{Backend, Cpu, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SetupError, SweepDirection};
+use coarsen::backend::{
+    Backend, Cpu, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SetupError, SweepDirection,
+};
 use coarsen::sparse::{Bsr, Zeros};
 use coarsen::{Cancel, LinearOperator};
 
