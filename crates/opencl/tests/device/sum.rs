@@ -172,7 +172,7 @@ macro_rules! conforms {
         #[test]
         fn $name() {
             let Some(backend) = common::backend::<$real>() else { return };
-            for backend in [in_step(&backend), on].map($kind) {
+            for backend in [in_step(&backend), backend].map($kind) {
                 conformance::check(&Split(backend), $tolerance);
             }
         }
