@@ -315,6 +315,9 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
             let (Some(block), Some(q)) = (of(at, j, block), self.basis.rows(j)) else { continue };
             let g = self.aggregates[j];
+            if g == u32::MAX {
+                continue;
+            }
             if g != last {
                 (last, place) = (g, row.find(g)); // neighbours often share an aggregate
                 if open && place.is_none() {
