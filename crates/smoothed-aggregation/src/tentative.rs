@@ -67,6 +67,11 @@ impl<T: Real> Basis<T> {
         (at != u32::MAX as usize).then(|| &self.q[at * size..(at + 1) * size])
     }
 
+    /// Returns Q of all nodes, for one vector of scalars.
+    pub(super) fn scalars(&self) -> &[T] {
+        &self.q
+    }
+
     /// Sets the rows of Q of a node of another rank.
     pub(super) fn set_rows(&mut self, node: usize, rows: &[T]) {
         if self.at.is_empty() {

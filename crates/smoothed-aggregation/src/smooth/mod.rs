@@ -4,7 +4,9 @@
 //! coarse corrections do not change these nodes. D is the block diagonal: D⁻¹ keeps the sparsity pattern of A
 //! P̂ and respects the couplings inside a node. Blocks that are small relative to the largest block of their
 //! row are pruned when P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block
-//! diagonal of A_F. Rows of high-degree nodes are those of P̂ (`high_degree`).
+//! diagonal of A_F. Rows of high-degree nodes are those of P̂ (`high_degree`). `scalars` has the loops for scalars.
+
+mod scalars;
 
 use std::mem;
 use std::ops::Range;
@@ -81,7 +83,7 @@ fn smooth_prolongation<T: Real>(
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
-            (1, 1) => simd::run(SmoothRows::<T, 1, 1> { smoother, range }),
+            (1, 1) => smoother.scalars(range),
             (3, 3) => simd::run(SmoothRows::<T, 3, 3> { smoother, range }),
             (3, 6) => simd::run(SmoothRows::<T, 3, 6> { smoother, range }),
             (6, 6) => simd::run(SmoothRows::<T, 6, 6> { smoother, range }),
