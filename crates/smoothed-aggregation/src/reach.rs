@@ -52,8 +52,16 @@ fn entries(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> f64 {
     let ordinary = |i: u32| aggregates[i as usize] != u32::MAX && !a.high_degree.contains(i as usize);
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
-    for (i, &g) in (0..).zip(aggregates).filter(|&(i, g)| *g % step as u32 == 0 && ordinary(i)) {
-        samples[g as usize / step].push(i);
+    let sampled = |nodes: Range<usize>| -> Vec<u32> {
+        let nodes = nodes.map(|i| i as u32);
+        nodes.filter(|&i| aggregates[i as usize] % step as u32 == 0 && ordinary(i)).collect()
+    };
+    let append = |mut nodes: Vec<u32>, later: Vec<u32>| {
+        nodes.extend(later);
+        nodes
+    };
+    for i in tree(0..aggregates.len(), LEAF, a.worth(), &sampled, &append) {
+        samples[aggregates[i as usize] as usize / step].push(i);
     }
     let mut entries = 0;
     let rows = samples.len();
