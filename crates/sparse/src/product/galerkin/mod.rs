@@ -157,7 +157,7 @@ impl<T: Real> GalerkinPlan<T> {
             self.divide(); // P had another form, or the last product failed
         }
         let transpose = &self.transpose;
-        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| {
+        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _: &mut [T]| {
             Factors { a, p, transpose }.make(worker)
         });
         if let Err(error) = made {
@@ -178,12 +178,11 @@ impl<T: Real> GalerkinPlan<T> {
             (worker.ends, worker.values) = (Vec::new(), Vec::new());
             Ok(())
         })?;
-        let mut rest = &mut indices[..];
-        for worker in &mut self.workers {
-            let (own, tail) = rest.split_at_mut(worker.columns.len());
-            own.copy_from_slice(&worker.columns);
-            (worker.columns, rest) = (Vec::new(), tail);
-        }
+        together(&mut self.workers, (&offsets, 1), &mut indices, &|worker, indices: &mut [u32]| {
+            indices.copy_from_slice(&worker.columns);
+            worker.columns = Vec::new();
+            Ok(())
+        })?;
         let pattern = Arc::new(Pattern::new(p.pattern.columns(), offsets, indices)?);
         self.coarse = Some(pattern.clone());
         Bsr::new(pattern, (k, k), values)
@@ -308,13 +307,13 @@ fn shares(restriction: &Pattern, work: usize, most: usize) -> Vec<Range<usize>> 
     }
 }
 
-/// Calls `body` for every worker with the values of its coarse rows, in parallel. If `offsets` is empty, the
+/// Calls `body` for every worker with the values, or columns, of its coarse rows, in parallel. If `offsets` is empty, the
 /// values are empty too.
-fn together<T: Real>(
+fn together<T: Real, V: Send>(
     workers: &mut [Worker<T>],
     (offsets, size): (&[usize], usize),
-    values: &mut [T],
-    body: &(impl Fn(&mut Worker<T>, &mut [T]) -> Result<(), SparseError> + Sync),
+    values: &mut [V],
+    body: &(impl Fn(&mut Worker<T>, &mut [V]) -> Result<(), SparseError> + Sync),
 ) -> Result<(), SparseError> {
     if let [worker] = workers {
         return body(worker, values);
