@@ -17,8 +17,8 @@ use crate::{Bsr, Pattern, SparseError, fits};
 ///
 /// *Use* if the values of A change but its pattern does not, or to traverse A by columns
 /// ([`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use [`Bsr::transpose`].
-/// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
-/// pattern, parallel, with 8 bytes per block column and thread. *Cost* of [`update`](Self::update): one read and one
+/// *Memory* 8 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
+/// pattern, parallel, with 4 bytes per block column and thread. *Cost* of [`update`](Self::update): one read and one
 /// write of the values, parallel, no allocation.
 ///
 /// ```
@@ -32,15 +32,19 @@ use crate::{Bsr, Pattern, SparseError, fits};
 pub struct TransposePlan {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,
-    source: Vec<usize>,
+    source: Vec<u32>,
 }
 
 impl TransposePlan {
     /// The plan for matrices with the pattern `of`.
     ///
     /// # Errors
-    /// [`SparseError::TooLarge`] if A has more block rows than a column index can represent.
+    /// [`SparseError::TooLarge`] if A has more blocks than `u32` can count.
     pub fn new(of: &Arc<Pattern>) -> Result<Self, SparseError> {
+        let (what, count, limit) = ("blocks of a transpose", of.len(), u32::MAX as usize);
+        if count > limit {
+            return Err(SparseError::TooLarge { what, count, limit });
+        }
         let (columns, parts) = (of.columns(), parts(of));
         // For each part and each column, the number of blocks, then the place of the next one.
         let mut next = vec![0; parts.len() * columns];
@@ -54,7 +58,7 @@ impl TransposePlan {
             for next in next[column..].iter_mut().step_by(columns) {
                 (*next, end) = (end, end + *next);
             }
-            offsets[column + 1] = end;
+            offsets[column + 1] = end as usize;
         }
         let (mut indices, mut source) = (vec![0; of.len()], vec![0; of.len()]);
         let (indices_at, source_at) = (Shared::new(&mut indices[..]), Shared::new(&mut source[..]));
@@ -65,8 +69,8 @@ impl TransposePlan {
                     // SAFETY: a part and a column have as many places as they have blocks, counted above, and these are no
                     // places of another part or column. All places are below the number of blocks.
                     unsafe {
-                        *indices_at.get().add(*next) = i as u32;
-                        *source_at.get().add(*next) = k;
+                        *indices_at.get().add(*next as usize) = i as u32;
+                        *source_at.get().add(*next as usize) = k as u32;
                     }
                     *next += 1;
                 }
@@ -89,14 +93,14 @@ impl TransposePlan {
     }
 
     /// For each block of Aᵀ, the index of its block in A.
-    pub fn source(&self) -> &[usize] {
+    pub fn source(&self) -> &[u32] {
         &self.source
     }
 
     /// The number of bytes of the plan, with the pattern of Aᵀ and without that of A.
     pub fn bytes(&self) -> usize {
-        let lists = [self.pattern.offsets(), &self.source];
-        lists.map(size_of_val).iter().sum::<usize>() + size_of_val(self.pattern.indices())
+        let lists = [self.pattern.indices(), &self.source];
+        lists.map(size_of_val).iter().sum::<usize>() + size_of_val(self.pattern.offsets())
     }
 
     /// Aᵀ as a new matrix.
@@ -140,12 +144,12 @@ impl TransposePlan {
         ])?;
         let size = r * c;
         if size == 1 {
-            parallel::map(&self.source, at.values_mut(), |&k| a.values()[k].to());
+            parallel::map(&self.source, at.values_mut(), |&k| a.values()[k as usize].to());
             return Ok(());
         }
         BlockRows::new(self.pattern.offsets(), size, at.values_mut()).for_each(a.nnz(), |j, row| {
             for (&k, target) in self.source[self.pattern.range(j)].iter().zip(row.chunks_exact_mut(size)) {
-                let block = a.value(k);
+                let block = a.value(k as usize);
                 for (x, column) in target.chunks_exact_mut(r).enumerate() {
                     for (y, v) in column.iter_mut().enumerate() {
                         *v = block[y * c + x].to();
@@ -173,8 +177,8 @@ fn parts(of: &Pattern) -> Vec<Range<usize>> {
 fn each_part(
     parts: &[Range<usize>],
     columns: usize,
-    numbers: &mut [usize],
-    body: &(impl Fn(Range<usize>, &mut [usize]) + Sync),
+    numbers: &mut [u32],
+    body: &(impl Fn(Range<usize>, &mut [u32]) + Sync),
 ) {
     if let [rows] = parts {
         return body(rows.clone(), numbers);

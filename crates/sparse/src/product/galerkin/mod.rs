@@ -54,7 +54,7 @@ const SHARE: usize = 4096;
 /// (J, I) are summed in different orders. So if A is symmetric, A_c is symmetric up to round-off, but not bit
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
-/// *Memory* 12 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
+/// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
 /// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
 /// coarse row, and two to four times its rows of A_c. There are at most as many
 /// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. If every fine node has at
