@@ -121,6 +121,9 @@ fn many_weak(
 pub(super) fn sizes<T: Real>(modes: Held<'_>, block: usize) -> Vec<T> {
     let k = modes.vectors;
     let size = |node: usize| {
+        if (block, k) == (1, 1) {
+            return modes.value(node, 0).abs();
+        }
         let rows = node * block..(node + 1) * block;
         let values = rows.flat_map(|row| (0..block.min(k)).map(move |c| modes.value(row, c)));
         values.map(|v| v * v).sum::<f64>().sqrt()

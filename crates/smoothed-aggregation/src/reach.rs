@@ -31,9 +31,15 @@ pub(super) fn too_full(
     share: &Share<'_>,
 ) -> bool {
     let look = |rows: Range<usize>| {
-        let rows = rows.filter(|&i| !a.high_degree.contains(i));
-        let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.high_degree.contains(j));
-        couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
+        let [mut strong, mut all] = [0_usize; 2];
+        for i in rows.filter(|&i| !a.high_degree.contains(i)) {
+            for (&s, &j) in a.strong[a.pattern.range(i)].iter().zip(a.pattern.row(i)) {
+                let counts = (j as usize != i) & !a.high_degree.contains(j as usize);
+                strong += usize::from(counts & s);
+                all += usize::from(counts);
+            }
+        }
+        [strong, all]
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &look, &add));
