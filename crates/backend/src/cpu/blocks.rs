@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_core::{Error, Real};
+use coarsen_core::{Error, Real, parallel};
 
 use crate::range::same_length;
 use crate::{DenseBlocks, check_blocks};
@@ -32,7 +32,7 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         same_length("block size", self.d.size(), host.size())?;
         same_length("dense blocks", self.d.count(), host.count())?;
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
-        self.d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
+        parallel::map(host.values(), self.d.values_mut(), |v| v.to());
         Ok(())
     }
 }
