@@ -280,11 +280,9 @@ fn number(mut of: Vec<u32>, mut numbers: Vec<u32>, roots: &[u32]) -> (Vec<u32>, 
     let firsts: Vec<u32> = roots.iter().map(before).collect();
     let worth = parallel::worth(of.len());
     each((0..of.len(), &mut numbers[..]), PART, worth, &|(nodes, numbers): (Range<usize>, &mut [u32])| {
-        let mut next = firsts[nodes.start / PART];
-        for (i, number) in nodes.zip(numbers).filter(|(i, _)| of[*i] as usize == *i) {
-            *number = next;
-            next += 1;
-        }
+        let first = firsts[nodes.start / PART];
+        let roots = nodes.zip(numbers).filter(|(i, _)| of[*i] as usize == *i);
+        (first..).zip(roots).for_each(|(next, (_, number))| *number = next);
     });
     each(&mut of[..], PART, worth, &|of: &mut [u32]| {
         of.iter_mut().filter(|g| **g != NONE).for_each(|g| *g = numbers[*g as usize]);

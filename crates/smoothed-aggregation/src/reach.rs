@@ -60,7 +60,7 @@ fn entries(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> f64 {
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
     let sampled = |nodes: Range<usize>| -> Vec<u32> {
         let nodes = nodes.map(|i| i as u32);
-        nodes.filter(|&i| aggregates[i as usize] % step as u32 == 0 && ordinary(i)).collect()
+        nodes.filter(|&i| aggregates[i as usize].is_multiple_of(step as u32) && ordinary(i)).collect()
     };
     let append = |mut nodes: Vec<u32>, later: Vec<u32>| {
         nodes.extend(later);
