@@ -22,11 +22,8 @@ use super::high_degree::HighDegree;
 
 const NONE: u32 = u32::MAX;
 
-/// The number of nodes per task, and the least number per chunk of pass 1.
+/// The number of nodes per task, and per chunk of pass 1 unless couplings are long.
 const PART: usize = 8192;
-
-/// The number of chunks of a level with far couplings.
-const CHUNKS: usize = 16;
 
 /// The number of rows from which the length of couplings is estimated.
 const SAMPLES: usize = 1024;
@@ -147,8 +144,8 @@ fn grow_all(a: &Couplings<'_>, apart: &[bool], twice: bool) -> Vec<u32> {
     root
 }
 
-/// Returns the number of nodes per chunk: longer chunks if couplings are long beside a part, as in a cube whose planes have
-/// thousands of nodes. The nodes around the ends of chunks then fit between their middles too.
+/// Returns the number of nodes per chunk. All nodes are one chunk if couplings are long beside a part, as in a cube whose planes have
+/// thousands of nodes: aggregates of many chunks would fit together badly, which costs iterations.
 fn chunk_length(pattern: &Pattern) -> usize {
     let n = pattern.rows();
     let sampled = (0..n).step_by(n.div_ceil(SAMPLES).max(1));
@@ -160,7 +157,7 @@ fn chunk_length(pattern: &Pattern) -> usize {
         };
         rows += 1;
     }
-    if 2 * lengths > PART * rows { n.div_ceil(CHUNKS).max(PART) } else { PART }
+    if 2 * lengths > PART * rows { n.max(1) } else { PART }
 }
 
 /// Calls `f` for each chunk of so many nodes from node `first` on, with its first node, its roots and its flags.
