@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use coarsen_backend::{Cpu, Prepared, SetupError};
-use coarsen_core::{Error, Stop};
+use coarsen_core::{Error, Stop, parallel};
 use coarsen_diagnose::diagnose;
 use coarsen_sparse::{Bsr, System};
 
@@ -156,7 +156,7 @@ impl Auto {
             if v.len() != n {
                 return Err(Error::Shape { what, expected: n, found: v.len() });
             }
-            if let Some(index) = v.iter().position(|v| !v.is_finite()) {
+            if let Some(index) = parallel::position(v, |v| !v.is_finite()) {
                 return Err(Error::NotFinite { what, index });
             }
         }

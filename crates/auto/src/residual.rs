@@ -1,21 +1,40 @@
 //! Residuals in f64, and their part that is round-off.
 
-use coarsen_core::{LinearOperator, largest, power_of_two};
+use std::ops::Range;
+
+use coarsen_core::parallel::{self, Groups, LEAF, each, tree};
+use coarsen_core::{largest, power_of_two};
 use coarsen_sparse::Bsr;
 
 use crate::Ending;
 
 /// Returns ‖b − A x‖ / ‖b‖ in the 2-norm, or ‖A x‖ if b = 0; NaN if x is not finite. b and x have the sizes of A.
 pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
-    if x.iter().any(|x| !x.is_finite()) {
+    let most = largest(x);
+    if most.is_nan() {
         return f64::NAN;
     }
-    let (b, x) = (b.to_vec(), x.to_vec());
-    let mut r = b.clone();
-    if x.iter().any(|x| *x != 0.0) {
-        a.residual(&b, &x, &mut r);
-    }
-    norm(&r) / unit(&b)
+    let size = norm(b);
+    let unit = if size > 0.0 { size } else { 1.0 };
+    let residual = if most > 0.0 { norm(&residual(a, b, x)) } else { size };
+    residual / unit
+}
+
+/// b − A x.
+fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> Vec<f64> {
+    /// The number of scalar rows per task.
+    const ROWS: usize = 1024;
+    let (mut r, k) = (vec![0.0; b.len()], a.block().0);
+    let pieces = (0..a.pattern().rows(), Groups(b, k), Groups(&mut r[..], k));
+    let leaf = |(rows, b, r): (Range<usize>, Groups<&[f64]>, Groups<&mut [f64]>)| {
+        a.row_products(rows, x, &mut |at, ax| {
+            let own = at..at + ax.len();
+            let pairs = r.0[own.clone()].iter_mut().zip(&b.0[own]);
+            pairs.zip(ax).for_each(|((r, b), ax)| *r = b - ax);
+        });
+    };
+    each(pieces, (ROWS / k).max(1), parallel::worth_product(a.nnz()), &leaf);
+    r
 }
 
 /// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
@@ -53,8 +72,20 @@ pub(crate) fn absolute_product(a: &Bsr<f64>, x: &[f64]) -> Vec<f64> {
 
 /// ‖v‖₂, without overflow or underflow of the squares; not finite if v is not.
 pub(crate) fn norm(v: &[f64]) -> f64 {
+    /// The number of independent sums.
+    const LANES: usize = 8;
     let scale = power_of_two(largest(v));
-    scale * v.iter().map(|v| (v / scale).powi(2)).sum::<f64>().sqrt()
+    let reciprocal = scale.recip(); // exact for a power of two
+    let squares = |part: &[f64]| {
+        let (chunks, rest) = part.as_chunks::<LANES>();
+        let mut sums = [0.0; LANES];
+        for chunk in chunks {
+            sums.iter_mut().zip(chunk).for_each(|(sum, v)| *sum += (v * reciprocal) * (v * reciprocal));
+        }
+        sums.iter_mut().zip(rest).for_each(|(sum, v)| *sum += (v * reciprocal) * (v * reciprocal));
+        sums.iter().sum::<f64>()
+    };
+    scale * tree(v, LEAF, parallel::worth(v.len()), &squares, &|left, right| left + right).sqrt()
 }
 
 /// ‖b‖₂, or 1 if b = 0.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Prepared, SetupError};
-use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, largest, power_of_two};
+use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, largest, parallel, power_of_two};
 use coarsen_direct::{Analysis, Direct, DirectError, Engine, Factor, Method as Factorisation};
 use coarsen_krylov::{Krylov, NullSpace, Projected};
 use coarsen_sparse::Bsr;
@@ -84,10 +84,10 @@ impl Plan {
         // A system that is scaled by a power of two fits every precision.
         let scale = power_of_two(largest(&c));
         let sign = if self.negate { -1.0 } else { 1.0 };
-        let scaled = |v: &[f64], scale: f64| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
+        let scaled = |v: &[f64], scale: f64| mapped(v, |v: &f64| v / scale);
         let (scaled_b, mut guess) = (scaled(&c, sign * scale), scaled(x, scale));
         // Start from zeros if they are the solution, or if the scaled guess overflows.
-        if scaled_b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
+        if scaled_b.iter().all(|v| *v == 0.0) || largest(&guess).is_nan() {
             guess.fill(0.0);
         }
         let (mut ordering, factor) = match known {
@@ -200,7 +200,7 @@ impl<B: Backend> Solve<'_, '_, B> {
     /// Stores x if it is better than the stored x, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
         let (tolerance, has_null_space) = (self.plan.auto.tolerance, self.problem.null_space.is_some());
-        let fits = x.iter().all(|v| v.abs() <= self.most);
+        let fits = largest(&x) <= self.most; // false for NaN
         let residual = if fits { relative_residual(self.operator, self.b, &x) } else { f64::NAN };
         let outcome = match said {
             _ if residual <= tolerance => Outcome::Converged,
@@ -417,14 +417,14 @@ impl<B: Backend> Solve<'_, '_, B> {
 
     /// A vector of the backend.
     fn vector(&self, x: &[f64]) -> Result<B::Vector, Error> {
-        self.builder.backend.vector(&x.iter().map(|v| B::Real::from_f64(*v)).collect::<Vec<_>>())
+        self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v)))
     }
 
     /// The numbers of a vector of the backend.
     fn numbers(&self, x: &B::Vector) -> Result<Vec<f64>, Error> {
         let mut numbers = vec![B::Real::from_f64(0.0); self.b.len()];
         self.builder.backend.read(x, &mut numbers)?;
-        Ok(numbers.iter().map(|v| v.as_f64()).collect())
+        Ok(mapped(&numbers, |v| v.as_f64()))
     }
 }
 
@@ -457,6 +457,13 @@ fn of_device(error: &Error) -> bool {
         error,
         Error::Device { .. } | Error::Memory { .. } | Error::Allocation { .. } | Error::Build { .. }
     )
+}
+
+/// The values of a function, computed on all threads.
+fn mapped<X: Sync, Y: Real>(v: &[X], f: impl Fn(&X) -> Y + Sync) -> Vec<Y> {
+    let mut values = vec![Y::zero(); v.len()];
+    parallel::map(v, &mut values, f);
+    values
 }
 
 /// The largest size of a number.

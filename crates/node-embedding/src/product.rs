@@ -274,7 +274,7 @@ impl<'a, T: Real> Product<'a, T> {
         for (&i, &at) in
             transpose.pattern().indices()[embedded.clone()].iter().zip(&transpose.source()[embedded])
         {
-            let (transfer, row) = (&weights[at * stride..(at + 1) * stride], a.pattern().range(i as usize));
+            let (transfer, row) = (&weights[at as usize * stride..][..stride], a.pattern().range(i as usize));
             let entries = a.pattern().indices()[row.clone()].iter().zip(&blocks[row]);
             if self.constraints.is_empty() {
                 let w = transfer[0];

@@ -18,6 +18,7 @@ use coarsen_backend::{
     Backend, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
     StoredBySmoother, Update, check_blocks, check_storable,
 };
+use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -137,6 +138,23 @@ impl Chebyshev {
     }
 }
 
+/// Inverts the diagonal of a symmetric finite matrix of scalars, in the pass that finds that it is one. Returns `false`, with
+/// arbitrary `m`, for other matrices and for a diagonal without inverses.
+fn invert_symmetric<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> bool {
+    let largest = a.symmetric_diagonal(Bsr::<T>::symmetry_tolerance(), m.values_mut());
+    if largest.is_none_or(T::is_nan) {
+        return false;
+    }
+    let invert = |d: &mut [T]| {
+        d.iter_mut().fold(true, |regular, d| {
+            *d = T::one() / *d;
+            regular & d.is_finite()
+        })
+    };
+    let worth = parallel::worth(a.shape().0);
+    tree(m.values_mut(), parallel::LEAF, worth, &invert, &|left, right| left & right)
+}
+
 /// Returns an error if the interval is empty or reaches 0.
 pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
     let fits = value > 1.0 && value.is_finite();
@@ -169,14 +187,22 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
 
     fn build_from(&self, system: System<'_, T>, backend: &B) -> Result<Self::Built, SetupError> {
         self.validate()?;
-        let a = &*checks::finite(&system)?;
+        let a = &*checks::square(&system)?;
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
-        self.fill(a, &mut host)?;
+        let fits = !self.symmetric && self.scaling == Scaling::Inverse && b == 1;
+        let symmetric = fits && invert_symmetric(a, &mut host);
+        if symmetric {
+            host.check_positive(a, self.name())?;
+        } else {
+            a.check_finite()?;
+            self.fill(a, &mut host)?;
+        }
         SetupError::unless_cancelled(system.cancel)?;
         let margin = 1.0 + 1.0 / self.ratio; // α + β
         let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety).with_margin(margin);
-        let (radius, kind) = checks::radius_and_kind(self.symmetric, &mut spectrum, a, &host)?;
+        let symmetric = symmetric || self.symmetric;
+        let (radius, kind) = checks::radius_and_kind(symmetric, &mut spectrum, a, &host)?;
         SetupError::unless_cancelled(system.cancel)?;
         let d = backend.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {

@@ -196,13 +196,16 @@ impl<T: Real> LinearOperator<Vec<T>> for PrincipalBlock<'_, T> {
     }
 
     fn apply(&self, x: &Vec<T>, y: &mut Vec<T>) {
-        let first = self.rows.start;
+        let (pattern, first) = (self.a.pattern(), self.rows.start);
         let pieces = (self.rows.clone(), &mut y[..]);
         let worth = parallel::worth_product(self.a.nnz() / SHARE);
         each(pieces, LEAF, worth, &|(rows, y): (Range<usize>, &mut [T])| {
             for (y, i) in y.iter_mut().zip(rows) {
-                let entries = self.a.row(i).map(|(j, a)| (j.wrapping_sub(first), a[0]));
-                *y = entries.fold(T::zero(), |sum, (j, a)| x.get(j).map_or(sum, |&x| sum + a * x));
+                let range = pattern.range(i);
+                let entries = pattern.indices()[range.clone()].iter().zip(&self.a.values()[range]);
+                *y = entries.fold(T::zero(), |sum, (&j, &a)| {
+                    x.get((j as usize).wrapping_sub(first)).map_or(sum, |&x| sum + a * x)
+                });
             }
         });
     }

@@ -25,6 +25,9 @@ impl Decoupled {
     /// Finds decoupled nodes. All rows of such a node are constraints, or its scaled couplings sum to s <
     /// `dominance`, so that one Jacobi sweep multiplies the error of the node by s at most.
     pub(super) fn find<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
+        if a.block() == (1, 1) {
+            return Self::of_scalars(a, weights, dominance);
+        }
         let (b, pattern, rows) = (a.block().0, a.pattern(), rows(a));
         let mut nodes = vec![false; pattern.rows()];
         let leaf = |(range, nodes): (Range<usize>, &mut [bool])| {
@@ -35,6 +38,32 @@ impl Decoupled {
             }
         };
         each((0..pattern.rows(), &mut nodes[..]), LEAF, parallel::worth(weights.len()), &leaf);
+        Self { nodes, rows }
+    }
+
+    /// [`find`](Self::find) for scalars, in one pass.
+    fn of_scalars<T: Real>(a: &Bsr<T>, weights: &[f32], dominance: f64) -> Self {
+        let (pattern, values) = (a.pattern(), a.values());
+        let (mut nodes, mut rows) = (vec![false; pattern.rows()], vec![false; pattern.rows()]);
+        let leaf = |(range, nodes, rows): (Range<usize>, &mut [bool], &mut [bool])| {
+            for ((i, decoupled), constrained) in range.zip(nodes).zip(rows) {
+                let stored = pattern.range(i);
+                let numbers = values[stored.clone()].iter().zip(&weights[stored]);
+                let (mut diagonal, mut largest, mut sum) = (T::zero(), T::zero(), 0.0);
+                for (&j, (value, &weight)) in pattern.row(i).iter().zip(numbers) {
+                    if j as usize == i {
+                        diagonal = *value;
+                    } else {
+                        largest = if value.abs() > largest { value.abs() } else { largest };
+                        sum += f64::from(weight);
+                    }
+                }
+                *constrained = largest <= diagonal.abs() * T::EPSILON;
+                *decoupled = *constrained || sum < dominance;
+            }
+        };
+        let pieces = (0..pattern.rows(), &mut nodes[..], &mut rows[..]);
+        each(pieces, LEAF, parallel::worth(weights.len()), &leaf);
         Self { nodes, rows }
     }
 

@@ -102,11 +102,13 @@ fn many_weak(
         for i in rows.filter(|&i| !high_degree.contains(i)) {
             let range = pattern.range(i);
             let stored = weights[range.clone()].iter().zip(&strong[range]).zip(pattern.row(i));
-            let others = stored.filter(|&((&weight, _), &j)| {
-                weight > 0.0 && j as usize != i && !high_degree.contains(j as usize)
-            });
-            let (all, kept) =
-                others.fold((0_usize, 0), |(all, kept), ((_, &s), _)| (all + 1, kept + usize::from(s)));
+            let (mut all, mut kept) = (0_usize, 0);
+            // Without a branch per coupling, since strong and weak ones may alternate.
+            for ((&weight, &strong), &j) in stored {
+                let counts = (weight > 0.0) & (j as usize != i) & !high_degree.contains(j as usize);
+                all += usize::from(counts);
+                kept += usize::from(counts & strong);
+            }
             coupled += all;
             weak += if kept > 0 { all - kept } else { 0 };
         }
@@ -122,6 +124,9 @@ fn many_weak(
 pub(super) fn sizes<T: Real>(modes: Held<'_>, block: usize) -> Vec<T> {
     let k = modes.vectors;
     let size = |node: usize| {
+        if (block, k) == (1, 1) {
+            return modes.value(node, 0).abs();
+        }
         let rows = node * block..(node + 1) * block;
         let values = rows.flat_map(|row| (0..block.min(k)).map(move |c| modes.value(row, c)));
         values.map(|v| v * v).sum::<f64>().sqrt()

@@ -10,6 +10,9 @@
 //! one aggregate in common. So neighbours with long rows do not count. High-degree nodes follow from the pattern alone, so
 //! an update on the same pattern has the same high-degree nodes.
 
+use std::ops::Range;
+
+use coarsen_core::parallel::{self, tree};
 use coarsen_sparse::Pattern;
 
 use super::share::Share;
@@ -20,6 +23,9 @@ const RATIO: f64 = 8.0;
 
 /// The number of blocks in a row of A up to which a node is no high-degree node.
 const LEAST: f64 = 64.0;
+
+/// The number of rows per task.
+const LEAF: usize = 4096;
 
 /// The high-degree nodes of a level.
 #[derive(Clone, Debug, Default)]
@@ -34,11 +40,16 @@ impl HighDegree {
     ///
     /// *Cost* a pass over the lengths of rows, and over the rows that are long.
     pub(super) fn find(pattern: &Pattern, share: &Share<'_>) -> Self {
-        let lengths = share.own.clone().map(|i| pattern.range(i).len()).filter(|&length| length > 1);
-        let add = |[entries, rows, longest]: [usize; 3], length: usize| {
-            [entries + length, rows + 1, longest.max(length)]
+        let count = |rows: Range<usize>| {
+            let lengths = rows.map(|i| pattern.range(i).len()).filter(|&length| length > 1);
+            let add = |[entries, rows, longest]: [usize; 3], length: usize| {
+                [entries + length, rows + 1, longest.max(length)]
+            };
+            lengths.fold([0; 3], add)
         };
-        let [entries, rows, longest] = lengths.fold([0; 3], add);
+        let both = |a: [usize; 3], b: [usize; 3]| [a[0] + b[0], a[1] + b[1], a[2].max(b[2])];
+        let worth = parallel::worth(share.own.len());
+        let [entries, rows, longest] = tree(share.own.clone(), LEAF, worth, &count, &both);
         let [entries, rows] = share.sums([entries, rows]);
         let most = (RATIO * entries / rows.max(1.0)).max(LEAST);
         if !share.any(longest as f64 > most) {

@@ -38,7 +38,7 @@ mod tentative;
 use std::borrow::Cow;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Error, Real, compiled};
+use coarsen_core::{Error, Real, compiled, parallel};
 use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel};
 
 /// What a program on this crate alone needs.
@@ -185,11 +185,18 @@ impl SmoothedAggregation {
         let tentative =
             Tentative { basis: &basis, aggregates: &aggregates, count, high_degree: &high_degree };
         SetupError::unless_cancelled(fine.cancel)?;
-        let (prolongation, plain) = smooth(a, &parts, tentative, reach, filter.as_ref())?; // 8, 9
+        let smoothed = || smooth(a, &parts, tentative, reach, filter.as_ref()); // 8, 9
+        let centres = || fine.positions.map(|x| centroids(x, &aggregates, count));
+        // One thread sums positions while the others smooth.
+        let (smoothed, positions) = match parallel::worth(a.nnz()) {
+            true => parallel::join(smoothed, centres),
+            false => (smoothed(), centres()),
+        };
+        let (prolongation, plain) = smoothed?;
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
             near_kernel: Some(basis.near_kernel()?),
-            positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
+            positions,
             without_basis: basis.without_basis,
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates: Some(aggregates),

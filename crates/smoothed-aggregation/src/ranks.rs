@@ -115,7 +115,7 @@ impl<T: Real> RankAggregates<T> {
 
     /// The aggregate of an own node and its rows of Q; `None` for a node that only relaxation solves.
     pub fn node(&self, node: usize) -> Option<(u32, &[T])> {
-        Some((self.of[node], self.basis.rows(node)?))
+        Some(self.of[node]).filter(|&g| g != u32::MAX).zip(self.basis.rows(node))
     }
 
     /// The coarse scalar unknowns of this rank without a basis function, sorted.

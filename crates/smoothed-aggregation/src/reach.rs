@@ -31,9 +31,15 @@ const STRONG: f64 = 0.8;
 /// *Cost*: a pass over the aggregates and the strong flags, and 32 coarse rows.
 pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize, share: &Share<'_>) -> bool {
     let counts = |rows: Range<usize>| {
-        let rows = rows.filter(|&i| !a.high_degree.contains(i));
-        let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.high_degree.contains(j));
-        couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
+        let [mut strong, mut all] = [0_usize; 2];
+        for i in rows.filter(|&i| !a.high_degree.contains(i)) {
+            for (&s, &j) in a.strong[a.pattern.range(i)].iter().zip(a.pattern.row(i)) {
+                let counted = (j as usize != i) & !a.high_degree.contains(j as usize);
+                strong += usize::from(counted & s);
+                all += usize::from(counted);
+            }
+        }
+        [strong, all]
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &counts, &add));
@@ -52,8 +58,16 @@ fn entries(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> f64 {
     let ordinary = |i: u32| aggregates[i as usize] != u32::MAX && !a.high_degree.contains(i as usize);
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
-    for (i, &g) in (0..).zip(aggregates).filter(|&(i, g)| *g % step as u32 == 0 && ordinary(i)) {
-        samples[g as usize / step].push(i);
+    let sampled = |nodes: Range<usize>| -> Vec<u32> {
+        let nodes = nodes.map(|i| i as u32);
+        nodes.filter(|&i| aggregates[i as usize].is_multiple_of(step as u32) && ordinary(i)).collect()
+    };
+    let append = |mut nodes: Vec<u32>, later: Vec<u32>| {
+        nodes.extend(later);
+        nodes
+    };
+    for i in tree(0..aggregates.len(), LEAF, a.worth(), &sampled, &append) {
+        samples[aggregates[i as usize] as usize / step].push(i);
     }
     let mut entries = 0;
     let rows = samples.len();

@@ -5,6 +5,8 @@
 //! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of that column
 //! in the other columns, so K = P̂ R on every aggregate up to the threshold `SPANNED`.
 
+use std::ops::Range;
+
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
@@ -21,6 +23,9 @@ const SPANNED: f64 = 1e-8;
 /// The same in units of the precision of T. A K that was relaxed with an A stored in T, or inherited from such an A, has noise of
 /// this size.
 const NOISE: f64 = 16.0;
+
+/// The number of nodes per task, for scalars.
+const NODES: usize = 4096;
 
 /// K with zeros in constrained rows, which coarse levels must not move.
 #[derive(Clone, Copy)]
@@ -42,9 +47,10 @@ impl Held<'_> {
 
 /// Q and R of all aggregates.
 pub(super) struct Basis<T> {
-    /// The rows of Q: one for each scalar unknown of the aggregated nodes, aggregate by aggregate.
+    /// The rows of Q: one for each scalar unknown of the aggregated nodes, aggregate by aggregate; for one vector of scalars
+    /// a number for each node, 0 for decoupled nodes.
     q: Vec<T>,
-    /// For each node, its index among the aggregated nodes; `u32::MAX` for decoupled nodes.
+    /// For each node, its index among the aggregated nodes; `u32::MAX` for decoupled nodes. Empty for one vector of scalars.
     at: Vec<u32>,
     /// The number of unknowns of a node.
     block: usize,
@@ -57,16 +63,28 @@ pub(super) struct Basis<T> {
 }
 
 impl<T: Real> Basis<T> {
-    /// Returns the b x κ rows of Q of a node; `None` for decoupled nodes.
+    /// Returns the b x κ rows of Q of a node; `None` for decoupled nodes, or 0 if they are scalars.
     #[inline(always)]
     pub(super) fn rows(&self, node: usize) -> Option<&[T]> {
+        if self.at.is_empty() {
+            return self.q.get(node..node + 1);
+        }
         let size = self.block * self.columns;
         let at = self.at[node] as usize;
         (at != u32::MAX as usize).then(|| &self.q[at * size..(at + 1) * size])
     }
 
+    /// Returns Q of all nodes, for one vector of scalars.
+    pub(super) fn scalars(&self) -> &[T] {
+        &self.q
+    }
+
     /// Sets the rows of Q of a node of another rank.
     pub(super) fn set_rows(&mut self, node: usize, rows: &[T]) {
+        if self.at.is_empty() {
+            self.q[node] = rows[0];
+            return;
+        }
         self.at[node] = (self.q.len() / (self.block * self.columns).max(1)) as u32;
         self.q.extend_from_slice(rows);
     }
@@ -85,6 +103,10 @@ pub(super) fn tentative<T: Real>(
     count: usize,
 ) -> Basis<T> {
     let k = modes.vectors;
+    let spanned = SPANNED.max(NOISE * T::EPSILON.as_f64());
+    if (block, k) == (1, 1) {
+        return of_scalars(modes, spanned, aggregates, count);
+    }
     let of = aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize));
     let (starts, members) = by_bucket(count, of); // the nodes of each aggregate, in order
     let mut places = vec![u32::MAX; aggregates.len()];
@@ -93,7 +115,6 @@ pub(super) fn tentative<T: Real>(
     let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
     let pieces =
         (BlockRows::new(&starts, block * k, &mut q), Groups(&mut r[..], k * k), Groups(&mut live[..], k));
-    let spanned = SPANNED.max(NOISE * T::EPSILON.as_f64());
     let leaf = |(rows, r, live): (BlockRows<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
         let mut local = Vec::new();
         let mut outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
@@ -108,6 +129,31 @@ pub(super) fn tentative<T: Real>(
     }
     let without_basis = (0..live.len()).filter(|&c| !live[c]).map(|c| c as u32).collect();
     Basis { q, at: places, block, columns: k, without_basis, r }
+}
+
+/// [`tentative`] for one vector of scalars: Q is K divided by its length on each aggregate, which needs no list of the nodes
+/// of an aggregate.
+fn of_scalars<T: Real>(modes: Held<'_>, spanned: f64, aggregates: &[u32], count: usize) -> Basis<T> {
+    let mut r = vec![0.0; count];
+    for (i, &g) in aggregates.iter().enumerate().filter(|(_, g)| **g != u32::MAX) {
+        let value = modes.value(i, 0);
+        r[g as usize] += value * value;
+    }
+    r.iter_mut().for_each(|r: &mut f64| *r = r.sqrt());
+    let is_spanned = |&g: &u32| r[g as usize] <= spanned * r[g as usize];
+    let without_basis: Vec<u32> = (0..count as u32).filter(is_spanned).collect();
+    without_basis.iter().for_each(|&g| r[g as usize] = 0.0);
+    let mut q = vec![T::zero(); aggregates.len()];
+    let leaf = |(nodes, q): (Range<usize>, &mut [T])| {
+        for (i, q) in nodes.zip(q).filter(|(i, _)| aggregates[*i] != u32::MAX) {
+            let length = r[aggregates[i] as usize];
+            if length > 0.0 {
+                *q = T::from_f64(modes.value(i, 0) / length);
+            }
+        }
+    };
+    each((0..aggregates.len(), &mut q[..]), NODES, parallel::worth(4 * aggregates.len()), &leaf);
+    Basis { q, at: Vec::new(), block: 1, columns: 1, without_basis, r }
 }
 
 /// Computes Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate. A column has no basis function if at most the fraction `spanned` of

@@ -56,6 +56,24 @@ fn check(row: usize, columns: usize, offsets: &[usize], indices: &[u32]) -> Resu
     Ok(())
 }
 
+/// The first fault of the lists of a pattern.
+fn fault(columns: usize, offsets: &[usize], indices: &[u32]) -> Option<SparseError> {
+    if offsets.first() != Some(&0) {
+        return Some(SparseError::Offsets { row: 0 });
+    }
+    let (rows, limit) = (offsets.len() - 1, u32::MAX as usize);
+    for (what, count) in [("block columns", columns), ("block rows", rows)] {
+        if count > limit {
+            return Some(SparseError::TooLarge { what, count, limit });
+        }
+    }
+    let first =
+        |rows: Range<usize>| rows.into_iter().find_map(|row| check(row, columns, offsets, indices).err());
+    let work = parallel::worth(indices.len());
+    tree(0..rows, LEAF, work, &first, &|left, right| left.or(right))
+        .or_else(|| (offsets[rows] != indices.len()).then_some(SparseError::Offsets { row: rows }))
+}
+
 impl Pattern {
     /// A pattern from compressed rows. Row i has the columns `indices[offsets[i]..offsets[i + 1]]`, strictly
     /// increasing.
@@ -63,26 +81,19 @@ impl Pattern {
     /// # Errors
     /// [`SparseError`] for the first row with wrong offsets, order or columns.
     pub fn new(columns: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Result<Self, SparseError> {
-        if offsets.first() != Some(&0) {
-            return Err(SparseError::Offsets { row: 0 });
+        match fault(columns, &offsets, &indices) {
+            Some(error) => Err(error),
+            None => Ok(Self { columns, offsets, indices }),
         }
-        let limit = u32::MAX as usize;
-        for (what, count) in [("block columns", columns), ("block rows", offsets.len() - 1)] {
-            if count > limit {
-                return Err(SparseError::TooLarge { what, count, limit });
-            }
-        }
-        let first = |rows: Range<usize>| {
-            rows.into_iter().find_map(|row| check(row, columns, &offsets, &indices).err())
-        };
-        let work = parallel::worth(indices.len());
-        if let Some(error) = tree(0..offsets.len() - 1, LEAF, work, &first, &|left, right| left.or(right)) {
-            return Err(error);
-        }
-        if offsets.last() != Some(&indices.len()) {
-            return Err(SparseError::Offsets { row: offsets.len() - 1 });
-        }
-        Ok(Self { columns, offsets, indices })
+    }
+
+    /// As [`new`](Self::new), without a check.
+    ///
+    /// # Safety
+    /// The conditions of [`new`](Self::new) hold.
+    pub(crate) unsafe fn new_unchecked(columns: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Self {
+        debug_assert_eq!(fault(columns, &offsets, &indices), None, "rows of a pattern");
+        Self { columns, offsets, indices }
     }
 
     /// The pattern whose row i has the columns `row(i)`, strictly increasing. `row` is called twice for each i, in

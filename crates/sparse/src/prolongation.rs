@@ -168,13 +168,13 @@ impl<T: Real> Prolongation<T> {
             if let (Self::Blocks(p), (1, 1)) = (self, (b, k)) {
                 let entries = restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]);
                 sizes[0] = entries.fold(T::zero(), |sum, (&i, &at)| {
-                    let v = p.values()[at];
+                    let v = p.values()[at as usize];
                     sum + d[i as usize] * v * v
                 });
                 continue;
             }
             for (&i, &at) in restriction.indices()[range.clone()].iter().zip(&transpose.source()[range]) {
-                let d = &d[i as usize * b..(i as usize + 1) * b];
+                let (d, at) = (&d[i as usize * b..(i as usize + 1) * b], at as usize);
                 match self {
                     Self::Blocks(p) => {
                         for (&d, row) in d.iter().zip(p.value(at).chunks_exact(k)) {

@@ -71,7 +71,9 @@ impl<S: Real> WeightTransfer<S> {
         self.up.weights.clear();
         if !values.is_empty() {
             let source = transpose.source().iter();
-            self.up.weights.extend(source.flat_map(|&at| &values[at * m..(at + 1) * m]).map(|v| v.to::<S>()));
+            self.up.weights.extend(
+                source.flat_map(|&at| &values[at as usize * m..(at as usize + 1) * m]).map(|v| v.to::<S>()),
+            );
         }
         Ok(())
     }

@@ -171,6 +171,12 @@ impl<T: Real> DenseBlocks<T> {
                 let Some(k) = pattern.find(i, i) else {
                     return Err(SetupError::ZeroDiagonal { row: i * b, method });
                 };
+                if b == 1 {
+                    let mut w = [a.values()[k]]; // without a copy of unknown length
+                    adjust(i, &mut w);
+                    invert_node(&mut w, d, i, method)?;
+                    continue;
+                }
                 let w = scratch.copy(a.value(k));
                 adjust(i, w);
                 invert_node(w, d, i, method)?;
@@ -212,8 +218,9 @@ impl<T: Real> DenseBlocks<T> {
     /// entries are positive, as in every inverse of a positive definite block.
     pub fn kind(&self) -> PreconditionerKind {
         let area = self.size * self.size;
-        let positive = |d: Groups<&[T]>| {
-            d.0.chunks_exact(area).all(|d| d.iter().step_by(self.size + 1).all(|v| *v > T::zero()))
+        let positive = |d: Groups<&[T]>| match area {
+            1 => d.0.iter().fold(true, |all, v| all & (*v > T::zero())), // without a branch per number
+            _ => d.0.chunks_exact(area).all(|d| d.iter().step_by(self.size + 1).all(|v| *v > T::zero())),
         };
         let (blocks, worth) = (Groups(&self.values[..], area), parallel::worth(self.values.len()));
         let positive = tree(blocks, 1024, worth, &positive, &|left, right| left && right);
@@ -267,26 +274,28 @@ impl<T: Real> DenseBlocks<T> {
 
     /// Returns the same blocks in another precision.
     pub fn to<U: Real>(&self) -> DenseBlocks<U> {
-        DenseBlocks { size: self.size, values: self.values.iter().map(|v| v.to()).collect() }
+        let mut values = vec![U::zero(); self.values.len()];
+        parallel::map(&self.values, &mut values, |v| v.to());
+        DenseBlocks { size: self.size, values }
     }
 }
 
 /// Computes d = w⁻¹ for the block of node i.
 #[inline(always)]
 fn invert_node<T: Real>(w: &mut [T], d: &mut [T], i: usize, method: &'static str) -> Result<(), SetupError> {
-    let b = w.len().isqrt();
-    let inverted = match b {
-        3 => invert_positive(w, d).map_or_else(|| invert(w, d, 3), Ok),
-        6 => invert(w, d, 6),
-        12 => invert(w, d, 12),
-        _ => invert(w, d, b),
+    let inverted = match w.len() {
+        1 => invert(w, d, 1),
+        9 => invert_positive(w, d).map_or_else(|| invert(w, d, 3), Ok),
+        36 => invert(w, d, 6),
+        144 => invert(w, d, 12),
+        area => invert(w, d, area.isqrt()),
     };
-    inverted.map_err(|fault| match fault {
-        Fault::NotFinite(row, column) => {
+    inverted.map_err(|fault| match (fault, w.len().isqrt()) {
+        (Fault::NotFinite(row, column), b) => {
             SparseError::NotFinite { row: i * b + row, column: i * b + column }.into()
         }
-        Fault::Singular if b == 1 => SetupError::ZeroDiagonal { row: i, method },
-        Fault::Singular => SetupError::SingularBlock { node: i, first_row: i * b },
+        (Fault::Singular, 1) => SetupError::ZeroDiagonal { row: i, method },
+        (Fault::Singular, b) => SetupError::SingularBlock { node: i, first_row: i * b },
     })
 }
 

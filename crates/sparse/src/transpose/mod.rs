@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::{Real, parallel};
+use coarsen_core::Real;
+use coarsen_core::parallel::{self, Shared};
 
 use crate::rows::BlockRows;
 use crate::{Bsr, Pattern, SparseError, fits};
@@ -16,9 +17,9 @@ use crate::{Bsr, Pattern, SparseError, fits};
 ///
 /// *Use* if the values of A change but its pattern does not, or to traverse A by columns
 /// ([`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use [`Bsr::transpose`].
-/// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
-/// pattern; every thread makes the second pass. *Cost* of [`update`](Self::update): one read and one write of
-/// the values, parallel, no allocation.
+/// *Memory* 8 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
+/// pattern, parallel, with 4 bytes per block column and thread. *Cost* of [`update`](Self::update): one read and one
+/// write of the values, parallel, no allocation.
 ///
 /// ```
 /// use coarsen_sparse::{TransposePlan, assembly};
@@ -31,30 +32,54 @@ use crate::{Bsr, Pattern, SparseError, fits};
 pub struct TransposePlan {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,
-    source: Vec<usize>,
+    source: Vec<u32>,
 }
 
 impl TransposePlan {
     /// The plan for matrices with the pattern `of`.
     ///
     /// # Errors
-    /// [`SparseError::TooLarge`] if A has more block rows than a column index can represent.
+    /// [`SparseError::TooLarge`] if A has more blocks than `u32` can count.
     pub fn new(of: &Arc<Pattern>) -> Result<Self, SparseError> {
-        let columns = of.columns();
-        let mut offsets = vec![0; columns + 1];
-        of.indices().iter().for_each(|&j| offsets[j as usize + 1] += 1);
-        (0..columns).for_each(|j| offsets[j + 1] += offsets[j]);
-        let (mut indices, mut source) = (vec![0; of.len()], vec![0; of.len()]);
-        let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
-        Columns {
-            offsets: &offsets,
-            columns: 0..columns,
-            next: &mut offsets[..columns].to_vec(),
-            indices: &mut indices,
-            source: &mut source,
+        let (what, count, limit) = ("blocks of a transpose", of.len(), u32::MAX as usize);
+        if count > limit {
+            return Err(SparseError::TooLarge { what, count, limit });
         }
-        .fill(of, tasks);
-        Ok(Self { of: of.clone(), pattern: Arc::new(Pattern::new(of.rows(), offsets, indices)?), source })
+        let (columns, parts) = (of.columns(), parts(of));
+        // For each part and each column, the number of blocks, then the place of the next one.
+        let mut next = vec![0; parts.len() * columns];
+        each_part(&parts, columns, &mut next, &|rows, counts| {
+            for i in rows {
+                of.row(i).iter().for_each(|&j| counts[j as usize] += 1);
+            }
+        });
+        let (mut offsets, mut end) = (vec![0; columns + 1], 0);
+        for column in 0..columns {
+            for next in next[column..].iter_mut().step_by(columns) {
+                (*next, end) = (end, end + *next);
+            }
+            offsets[column + 1] = end as usize;
+        }
+        let (mut indices, mut source) = (vec![0; of.len()], vec![0; of.len()]);
+        let (indices_at, source_at) = (Shared::new(&mut indices[..]), Shared::new(&mut source[..]));
+        each_part(&parts, columns, &mut next, &|rows, next| {
+            for i in rows {
+                for k in of.range(i) {
+                    let next = &mut next[of.indices()[k] as usize];
+                    // SAFETY: a part and a column have as many places as they have blocks, counted above, and these are no
+                    // places of another part or column. All places are below the number of blocks.
+                    unsafe {
+                        *indices_at.get().add(*next as usize) = i as u32;
+                        *source_at.get().add(*next as usize) = k as u32;
+                    }
+                    *next += 1;
+                }
+            }
+        });
+        // SAFETY: `offsets` are sums of the numbers of blocks in the columns of A. The blocks of a column are in the order of
+        // the rows of A, which are fewer than 2³² as in every pattern.
+        let pattern = unsafe { Pattern::new_unchecked(of.rows(), offsets, indices) };
+        Ok(Self { of: of.clone(), pattern: Arc::new(pattern), source })
     }
 
     /// The pattern of A.
@@ -68,14 +93,14 @@ impl TransposePlan {
     }
 
     /// For each block of Aᵀ, the index of its block in A.
-    pub fn source(&self) -> &[usize] {
+    pub fn source(&self) -> &[u32] {
         &self.source
     }
 
     /// The number of bytes of the plan, with the pattern of Aᵀ and without that of A.
     pub fn bytes(&self) -> usize {
-        let lists = [self.pattern.offsets(), &self.source];
-        lists.map(size_of_val).iter().sum::<usize>() + size_of_val(self.pattern.indices())
+        let lists = [self.pattern.indices(), &self.source];
+        lists.map(size_of_val).iter().sum::<usize>() + size_of_val(self.pattern.offsets())
     }
 
     /// Aᵀ as a new matrix.
@@ -119,12 +144,12 @@ impl TransposePlan {
         ])?;
         let size = r * c;
         if size == 1 {
-            parallel::map(&self.source, at.values_mut(), |&k| a.values()[k].to());
+            parallel::map(&self.source, at.values_mut(), |&k| a.values()[k as usize].to());
             return Ok(());
         }
         BlockRows::new(self.pattern.offsets(), size, at.values_mut()).for_each(a.nnz(), |j, row| {
             for (&k, target) in self.source[self.pattern.range(j)].iter().zip(row.chunks_exact_mut(size)) {
-                let block = a.value(k);
+                let block = a.value(k as usize);
                 for (x, column) in target.chunks_exact_mut(r).enumerate() {
                     for (y, v) in column.iter_mut().enumerate() {
                         *v = block[y * c + x].to();
@@ -136,43 +161,31 @@ impl TransposePlan {
     }
 }
 
-/// A range of columns of A and the corresponding rows of Aᵀ, filled by one task. Every task reads the whole
-/// pattern but writes only its own columns.
-struct Columns<'a> {
-    offsets: &'a [usize],
-    columns: Range<usize>,
-    /// The next place of each column, among all blocks.
-    next: &'a mut [usize],
-    indices: &'a mut [u32],
-    source: &'a mut [usize],
+/// Divides the rows among the threads, with about equal numbers of blocks. The division does not change the result.
+fn parts(of: &Pattern) -> Vec<Range<usize>> {
+    // A part has a number for each column, so there are no more parts than blocks in the mean column.
+    let most = (of.len() / of.columns().max(1)).clamp(1, 8);
+    let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(most) } else { 1 };
+    let start = |part: usize| match part == tasks {
+        true => of.rows(),
+        false => of.offsets().partition_point(|&o| o < of.len() * part / tasks),
+    };
+    (0..tasks).map(|part| start(part)..start(part + 1)).collect()
 }
 
-impl Columns<'_> {
-    fn fill(self, of: &Pattern, tasks: usize) {
-        let Self { offsets, columns, next, indices, source } = self;
-        let start = offsets[columns.start];
-        if tasks > 1 {
-            let half = start + indices.len() / 2;
-            let at = offsets[columns.clone()].partition_point(|&o| o < half) + columns.start;
-            let (i0, i1) = indices.split_at_mut(offsets[at] - start);
-            let (s0, s1) = source.split_at_mut(offsets[at] - start);
-            let (n0, n1) = next.split_at_mut(at - columns.start);
-            let left = Columns { offsets, columns: columns.start..at, next: n0, indices: i0, source: s0 };
-            let right = Columns { offsets, columns: at..columns.end, next: n1, indices: i1, source: s1 };
-            parallel::join(|| left.fill(of, tasks / 2), || right.fill(of, tasks - tasks / 2));
-            return;
-        }
-        for i in 0..of.rows() {
-            for k in of.range(i) {
-                let j = of.indices()[k] as usize;
-                if columns.contains(&j) {
-                    let at = &mut next[j - columns.start];
-                    (indices[*at - start], source[*at - start]) = (i as u32, k);
-                    *at += 1;
-                }
-            }
-        }
+/// Calls `body` for every part of the rows with its numbers of all columns, in parallel.
+fn each_part(
+    parts: &[Range<usize>],
+    columns: usize,
+    numbers: &mut [u32],
+    body: &(impl Fn(Range<usize>, &mut [u32]) + Sync),
+) {
+    if let [rows] = parts {
+        return body(rows.clone(), numbers);
     }
+    let (left, right) = parts.split_at(parts.len() / 2);
+    let (head, tail) = numbers.split_at_mut(left.len() * columns);
+    parallel::join(|| each_part(left, columns, head, body), || each_part(right, columns, tail, body));
 }
 
 impl<T: Real> Bsr<T> {

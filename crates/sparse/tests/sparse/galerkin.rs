@@ -217,7 +217,7 @@ fn bytes_are_those_of_all_parts() {
     let plan = GalerkinPlan::new(&a, &p).unwrap();
     let (restriction, source) = (plan.transpose().pattern(), plan.transpose().source());
     // Pᵀ, and the block of P for each of its blocks.
-    let lists = 8 * (restriction.rows() + 1) + 4 * restriction.len() + 8 * source.len();
+    let lists = 8 * (restriction.rows() + 1) + 4 * restriction.len() + 4 * source.len();
     let fine = restriction.indices();
     let reach = (fine.iter().max().unwrap() - fine.iter().min().unwrap() + 1) as usize;
     // One task: 8 bytes per coarse row, 12 per row of A P. The rows are still empty before the first product.

@@ -70,7 +70,7 @@ impl GalerkinLists {
             for at in restriction.range(row) {
                 let fine = restriction.indices()[at] as usize;
                 let blocks = offsets[fine]..offsets[fine + 1];
-                products.extend(blocks.map(|block| (columns[block], [source[at] as u32, block as u32])));
+                products.extend(blocks.map(|block| (columns[block], [source[at], block as u32])));
             }
             left.row(&mut products, |column| coarse.push(column))?;
             ends.push(coarse.len());

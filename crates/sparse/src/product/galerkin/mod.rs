@@ -54,7 +54,7 @@ const SHARE: usize = 4096;
 /// (J, I) are summed in different orders. So if A is symmetric, A_c is symmetric up to round-off, but not bit
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
-/// *Memory* 12 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
+/// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
 /// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
 /// coarse row, and two to four times its rows of A_c. There are at most as many
 /// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. If every fine node has at
@@ -157,7 +157,7 @@ impl<T: Real> GalerkinPlan<T> {
             self.divide(); // P had another form, or the last product failed
         }
         let transpose = &self.transpose;
-        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| {
+        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _: &mut [T]| {
             Factors { a, p, transpose }.make(worker)
         });
         if let Err(error) = made {
@@ -178,13 +178,13 @@ impl<T: Real> GalerkinPlan<T> {
             (worker.ends, worker.values) = (Vec::new(), Vec::new());
             Ok(())
         })?;
-        let mut rest = &mut indices[..];
-        for worker in &mut self.workers {
-            let (own, tail) = rest.split_at_mut(worker.columns.len());
-            own.copy_from_slice(&worker.columns);
-            (worker.columns, rest) = (Vec::new(), tail);
-        }
-        let pattern = Arc::new(Pattern::new(p.pattern.columns(), offsets, indices)?);
+        together(&mut self.workers, (&offsets, 1), &mut indices, &|worker, indices: &mut [u32]| {
+            indices.copy_from_slice(&worker.columns);
+            worker.columns = Vec::new();
+            Ok(())
+        })?;
+        // SAFETY: every coarse row was made once, in order, with sorted columns of P, each once; `offsets` are their ends.
+        let pattern = Arc::new(unsafe { Pattern::new_unchecked(p.pattern.columns(), offsets, indices) });
         self.coarse = Some(pattern.clone());
         Bsr::new(pattern, (k, k), values)
     }
@@ -308,13 +308,13 @@ fn shares(restriction: &Pattern, work: usize, most: usize) -> Vec<Range<usize>> 
     }
 }
 
-/// Calls `body` for every worker with the values of its coarse rows, in parallel. If `offsets` is empty, the
+/// Calls `body` for every worker with the values, or columns, of its coarse rows, in parallel. If `offsets` is empty, the
 /// values are empty too.
-fn together<T: Real>(
+fn together<T: Real, V: Send>(
     workers: &mut [Worker<T>],
     (offsets, size): (&[usize], usize),
-    values: &mut [T],
-    body: &(impl Fn(&mut Worker<T>, &mut [T]) -> Result<(), SparseError> + Sync),
+    values: &mut [V],
+    body: &(impl Fn(&mut Worker<T>, &mut [V]) -> Result<(), SparseError> + Sync),
 ) -> Result<(), SparseError> {
     if let [worker] = workers {
         return body(worker, values);

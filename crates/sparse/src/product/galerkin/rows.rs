@@ -110,7 +110,7 @@ impl<T: Real> Factors<'_, T> {
                     loops.row_of_q(set, self.a, fine, &mut q.rows);
                     q.keep(fine, self.p.pattern.row(fine), rows);
                 }
-                let p = loops.of_p(source[at]);
+                let p = loops.of_p(source[at] as usize);
                 let (columns, values) = q.take(fine, size);
                 sum.reserve(columns.len(), sum_size)?;
                 for (&column, q) in columns.iter().zip(values.chunks_exact(size)) {

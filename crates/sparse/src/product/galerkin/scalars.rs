@@ -12,7 +12,7 @@ use super::worker::{Done, Worker};
 use crate::{Bsr, SparseError};
 
 impl<T: Real> Factors<'_, T> {
-    /// Sums each coarse row of the worker into `worker.sum`, for 1 x 1 blocks.
+    /// Sums each coarse row of the worker in `worker.tables`, for 1 x 1 blocks.
     pub(super) fn scalars(
         &self,
         p: &Bsr<T>,
@@ -39,14 +39,7 @@ impl<T: Real> Factors<'_, T> {
             sum.clear(1);
         }
         for coarse in worker.rows.clone() {
-            let Worker { rows, sum, tables, .. } = worker;
-            let (columns, values) = tables.row(coarse - rows.start);
-            sum.reserve(columns.len(), 1)?;
-            for (&column, &value) in columns.iter().zip(values).filter(|(column, _)| **column != NONE) {
-                sum.block(column, 1)[0] = value;
-            }
-            done.row(worker, coarse);
-            worker.sum.clear(1);
+            done.scalars(worker, coarse);
         }
         Ok(())
     }
@@ -145,11 +138,29 @@ impl<T: Real> Tables<T> {
         table
     }
 
-    /// The columns and sums of a row; a free place has the column [`NONE`].
-    fn row(&self, row: usize) -> (&[u32], &[T]) {
+    /// Writes the columns and sums of a row to `entries`, sorted by column.
+    pub(super) fn sorted(&self, row: usize, entries: &mut Vec<(u32, T)>) {
         let table = self.rows[row];
         let all = table.start..table.start + table.places();
-        (&self.columns[all.clone()], &self.values[all])
+        let stored = self.columns[all.clone()].iter().zip(&self.values[all]);
+        entries.clear();
+        entries.extend(stored.filter(|(column, _)| **column != NONE).map(|(&column, &sum)| (column, sum)));
+        entries.sort_unstable_by_key(|entry| entry.0);
+    }
+
+    /// The sum of a row in a column; 0 if the row has no such column.
+    pub(super) fn sum(&self, row: usize, column: u32) -> T {
+        let table = self.rows[row];
+        let kept = &self.columns[table.start..table.start + table.places()];
+        let Some(last) = kept.len().checked_sub(1) else { return T::zero() };
+        let mut at = table.home(column) & last;
+        while kept[at] != column {
+            if kept[at] == NONE {
+                return T::zero();
+            }
+            at = (at + 1) & last;
+        }
+        self.values[table.start + at]
     }
 
     pub(super) fn bytes(&self) -> usize {

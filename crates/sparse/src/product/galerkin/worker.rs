@@ -26,6 +26,8 @@ pub(super) struct Worker<T> {
     pub(super) q: Kept<T>,
     /// The coarse rows being summed, for scalars.
     pub(super) tables: Tables<T>,
+    /// A coarse row being sorted, for scalars.
+    entries: Vec<(u32, T)>,
     order: Vec<u32>,
     /// The rows of a coarse block while they are reordered; empty unless P is stored as weights.
     pub(super) turned: Vec<T>,
@@ -56,6 +58,7 @@ impl<T: Real> Worker<T> {
             columns: Vec::new(),
             values: Vec::new(),
             sum: RowSums::new(coarse),
+            entries: Vec::new(),
             order: Vec::new(),
             turned: Vec::new(),
         }
@@ -74,6 +77,7 @@ impl<T: Real> Worker<T> {
         self.sum.bytes()
             + self.q.bytes()
             + self.tables.bytes()
+            + size_of::<(u32, T)>() * self.entries.capacity()
             + 4 * self.order.capacity()
             + size_of::<T>() * self.turned.capacity()
     }
@@ -83,6 +87,9 @@ impl<T: Real> Worker<T> {
 pub(super) trait Done<T> {
     /// Receives coarse row `coarse` in `worker.sum`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
+
+    /// Receives coarse row `coarse` in `worker.tables`, for scalars.
+    fn scalars(&mut self, worker: &mut Worker<T>, coarse: usize);
 }
 
 /// Stores rows with sorted columns.
@@ -109,6 +116,14 @@ impl<T: Real> Done<T> for Make {
         worker.columns.extend_from_slice(&worker.order);
         worker.ends.push(worker.columns.len());
     }
+
+    fn scalars(&mut self, worker: &mut Worker<T>, coarse: usize) {
+        let Worker { rows, ends, columns, values, tables, entries, .. } = worker;
+        tables.sorted(coarse - rows.start, entries);
+        columns.extend(entries.iter().map(|entry| entry.0));
+        values.extend(entries.iter().map(|entry| entry.1));
+        ends.push(columns.len());
+    }
 }
 
 /// Writes values in the order of an existing pattern.
@@ -131,5 +146,13 @@ impl<T: Real> Done<T> for Refill<'_, T> {
             let padded = worker.sum.of(column, k * width).chunks_exact(width);
             block.chunks_exact_mut(k).zip(padded).for_each(|(row, padded)| row.copy_from_slice(&padded[..k]));
         }
+    }
+
+    fn scalars(&mut self, worker: &mut Worker<T>, coarse: usize) {
+        let columns = self.pattern.row(coarse);
+        let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len());
+        self.rest = tail;
+        let own = coarse - worker.rows.start;
+        row.iter_mut().zip(columns).for_each(|(v, &column)| *v = worker.tables.sum(own, column));
     }
 }

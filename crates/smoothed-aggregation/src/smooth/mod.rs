@@ -4,7 +4,9 @@
 //! coarse corrections do not change these nodes. D is the block diagonal: D⁻¹ keeps the sparsity pattern of A
 //! P̂ and respects the couplings inside a node. Blocks that are small relative to the largest block of their
 //! row are pruned when P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block
-//! diagonal of A_F. Rows of high-degree nodes are those of P̂ (`high_degree`).
+//! diagonal of A_F. Rows of high-degree nodes are those of P̂ (`high_degree`). `scalars` has the loops for scalars.
+
+mod scalars;
 
 use std::mem;
 use std::ops::Range;
@@ -88,7 +90,7 @@ fn smooth_prolongation<T: Real>(
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
-            (1, 1) => simd::run(SmoothRows::<T, 1, 1> { smoother, range }),
+            (1, 1) => smoother.scalars(range),
             (3, 3) => simd::run(SmoothRows::<T, 3, 3> { smoother, range }),
             (3, 6) => simd::run(SmoothRows::<T, 3, 6> { smoother, range }),
             (6, 6) => simd::run(SmoothRows::<T, 6, 6> { smoother, range }),
@@ -100,39 +102,41 @@ fn smooth_prolongation<T: Real>(
     } else {
         (0..n.div_ceil(ROWS)).map(part).collect()
     };
-    let mut offsets = Vec::with_capacity(n + 1);
-    offsets.push(0);
-    for rows in &parts {
-        let before = offsets[offsets.len() - 1];
-        offsets.extend(rows.ends.iter().map(|end| before + *end as usize));
-    }
     let plain = parts.iter().flat_map(|rows| rows.plain.iter().copied()).collect();
-    let blocks = offsets[offsets.len() - 1];
-    let (mut indices, mut values) = (vec![0; blocks], vec![T::zero(); blocks * b * k]);
-    gather(parts, &mut indices, &mut values);
+    let blocks: usize = parts.iter().map(|rows| rows.columns.len()).sum();
+    let (mut offsets, mut indices) = (vec![0; n + 1], vec![0; blocks]);
+    let mut values = vec![T::zero(); blocks * b * k];
+    gather(parts, 0, (&mut offsets[1..], &mut indices, &mut values));
     Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
 }
 
-/// Copies the parts into `indices` and `values`, and frees the parts.
-fn gather<T: Real>(mut parts: Vec<ProlongationRows<T>>, indices: &mut [u32], values: &mut [T]) {
+/// Copies the parts, whose first block has the index `first`, into the ends of rows, columns and values, and frees the parts.
+fn gather<T: Real>(
+    mut parts: Vec<ProlongationRows<T>>,
+    first: usize,
+    (ends, columns, values): (&mut [usize], &mut [u32], &mut [T]),
+) {
     if parts.len() > 1 {
         let rest = parts.split_off(parts.len() / 2);
-        let (count, size) = parts.iter().fold((0, 0), |s, p| (s.0 + p.columns.len(), s.1 + p.values.len()));
-        let ((i0, i1), (v0, v1)) = (indices.split_at_mut(count), values.split_at_mut(size));
-        if parallel::worth(values_in(&parts) + values_in(&rest)) {
-            parallel::join(|| gather(parts, i0, v0), || gather(rest, i1, v1));
+        let [rows, count, size] = parts.iter().fold([0; 3], |[rows, count, size], part| {
+            [rows + part.ends.len(), count + part.columns.len(), size + part.values.len()]
+        });
+        let several = parallel::worth(values.len());
+        let ((e0, e1), (c0, c1)) = (ends.split_at_mut(rows), columns.split_at_mut(count));
+        let (v0, v1) = values.split_at_mut(size);
+        let left = || gather(parts, first, (e0, c0, v0));
+        let right = || gather(rest, first + count, (e1, c1, v1));
+        if several {
+            parallel::join(left, right);
         } else {
-            gather(parts, i0, v0);
-            gather(rest, i1, v1);
+            left();
+            right();
         }
     } else if let Some(part) = parts.pop() {
-        indices.copy_from_slice(&part.columns);
+        ends.iter_mut().zip(&part.ends).for_each(|(end, &own)| *end = first + own as usize);
+        columns.copy_from_slice(&part.columns);
         values.copy_from_slice(&part.values);
     }
-}
-
-fn values_in<T>(parts: &[ProlongationRows<T>]) -> usize {
-    parts.iter().map(|part| part.values.len()).sum()
 }
 
 /// Consecutive block rows of P.
@@ -316,6 +320,9 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
             let (Some(block), Some(q)) = (of(at, j, block), self.basis.rows(j)) else { continue };
             let g = self.aggregates[j];
+            if g == u32::MAX {
+                continue;
+            }
             if g != last {
                 (last, place) = (g, row.find(g)); // neighbours often share an aggregate
                 if open && place.is_none() {
