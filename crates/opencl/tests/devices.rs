@@ -48,7 +48,7 @@ fn two() -> Option<[&'static Device; 2]> {
 #[ignore = "run by two_devices_of_a_platform"]
 fn each_device_passes_the_conformance_tests() {
     for device in two().into_iter().flatten() {
-        let backend = OpenCl::<f64>::backend(device).unwrap();
+        let backend = OpenCl::<f64>::on(device).unwrap();
         conformance::check(&backend, 1e-14);
         conformance::check(&backend.mixed(), 1e-6);
     }

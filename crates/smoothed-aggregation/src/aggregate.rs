@@ -139,12 +139,6 @@ fn grow_all(a: &Couplings<'_>, apart: &[bool], twice: bool) -> Vec<u32> {
             grow(a, apart, twice, i, 0, &mut root);
         }
     }
-<<<<<<< HEAD
-    let mut sizes = vec![0_u32; n];
-    of.iter().filter(|&&g| g != NONE).for_each(|&g| sizes[g as usize] += 1);
-    dissolve_small(a, &mut of, &mut sizes);
-    number(of, sizes)
-=======
     root
 }
 
@@ -181,7 +175,6 @@ fn each_chunk(
         let chunks = root.chunks_mut(length).zip(border.chunks_mut(length));
         chunks.enumerate().for_each(chunk);
     }
->>>>>>> speed
 }
 
 /// Makes node i and its strong neighbours that are not `apart` an aggregate with root i, if there are such

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Error, Real};
+use coarsen_core::{Error, Real, parallel};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::half::HalfGaussSeidel;
@@ -62,7 +62,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         same_length("block size", d.size(), host.size())?;
         same_length("dense blocks", d.count(), host.count())?;
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
-        d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
+        parallel::map(host.values(), d.values_mut(), |v| v.to());
         Ok(())
     }
 

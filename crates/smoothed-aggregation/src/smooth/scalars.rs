@@ -103,8 +103,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         step(row, inverse[0], self.parts.omega_filtered);
         self.add_own_scalar(i, row);
         let own = self.basis.scalars()[i].abs();
-        matches!(self.reach, RowPattern::Pattern(_))
-            || largest(row) <= T::from_f64(GROWTH) * own
+        matches!(self.reach, RowPattern::Pattern(_)) || largest(row) <= T::from_f64(GROWTH) * own
     }
 
     /// Resets a row to its initial columns.
