@@ -51,19 +51,25 @@ fn left_over_nodes_join_what_they_are_most_strongly_connected_to_and_the_first_o
     assert_eq!(both(0.7, 0.8), [0, 1, 0, 1, 1, 0, 1]);
 }
 
-/// On a grid of long lines many nodes have neighbours in two chunks of the first pass, whatever the chunks.
+/// A grid of long lines, which is one chunk; and a path on which some nodes have neighbours beyond the chunk around them and beyond
+/// the chunk between two middles, so that they are visited in order.
 #[test]
 fn threads_do_not_change_aggregates_with_long_couplings() {
-    let (width, lines) = (3000_u32, 14);
+    let (width, lines, length) = (3000_u32, 14, 3 * 8192);
     let along = (0..width * lines).filter(|&i| !(i + 1).is_multiple_of(width)).map(|i| (i, i + 1, 0.24));
     let across = (0..width * (lines - 1)).map(|i| (i, i + width, 0.24));
-    let all: Vec<_> = along.chain(across).collect();
-    let of = |threads| parallel::threads(threads, || aggregates(width * lines, &all)).unwrap();
-    let one = of(1);
-    let mut sizes = vec![0; one.len()];
-    one.iter().for_each(|&g| sizes[g as usize] += 1);
-    assert!(sizes.iter().all(|&size| size == 0 || size > 2));
-    assert!([2, 7].into_iter().all(|threads| one == of(threads)));
+    let path = (1..length).map(|i| (i - 1, i, 0.24));
+    let beyond = (6500..6800).map(|i| (i, i + 6000, 0.24));
+    for (n, couplings) in
+        [(width * lines, along.chain(across).collect::<Vec<_>>()), (length, path.chain(beyond).collect())]
+    {
+        let of = |threads| parallel::threads(threads, || aggregates(n, &couplings)).unwrap();
+        let one = of(1);
+        let mut sizes = vec![0; one.len()];
+        one.iter().for_each(|&g| sizes[g as usize] += 1);
+        assert!(sizes.iter().all(|&size| size == 0 || size > 2));
+        assert!([2, 7].into_iter().all(|threads| one == of(threads)));
+    }
 }
 
 /// Nodes 6 and 7 are too few for an aggregate. Together they join another aggregate along their strongest

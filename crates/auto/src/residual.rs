@@ -10,6 +10,7 @@ use crate::Ending;
 
 /// Returns ‖b − A x‖ / ‖b‖ in the 2-norm, or ‖A x‖ if b = 0; NaN if x is not finite. b and x have the sizes of A.
 pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    assert_eq!((b.len(), x.len()), a.shape(), "the lengths of b and x");
     let most = largest(x);
     if most.is_nan() {
         return f64::NAN;

@@ -23,12 +23,12 @@ const BLOCKS: [usize; 6] = [1, 2, 3, 5, 6, 12];
 /// use coarsen_backend::{Cpu, conformance};
 /// conformance::check(&Cpu::mixed(), 1e-6);
 /// ```
-pub fn check<B: Backend>(on: &B, tolerance: f64) {
-    vectors(on, tolerance);
-    products(on, tolerance);
-    blocks(on, tolerance);
-    relaxation(on, tolerance);
-    wrong_sizes(on);
+pub fn check<B: Backend>(backend: &B, tolerance: f64) {
+    vectors(backend, tolerance);
+    products(backend, tolerance);
+    blocks(backend, tolerance);
+    relaxation(backend, tolerance);
+    wrong_sizes(backend);
 }
 
 /// Returns pseudo-random entries between -1 and 1, the same in every run.

@@ -152,7 +152,14 @@ impl<T: Real> fmt::Display for Report<T> {
 /// A report that was checked, such as by [`Report::converged`] or [`Report::usable`]; it may be dropped without a
 /// warning.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Accepted<R>(pub R);
+pub struct Accepted<R>(R);
+
+impl<R> Accepted<R> {
+    #[doc(hidden)] // for other reports, which check themselves
+    pub fn new(report: R) -> Self {
+        Self(report)
+    }
+}
 
 impl<R> Deref for Accepted<R> {
     type Target = R;

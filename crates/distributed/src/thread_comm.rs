@@ -138,8 +138,8 @@ impl ThreadComm {
         (0..ranks).map(rank).collect()
     }
 
-    /// Runs `f` on every rank of a new group and returns the results by rank. No wait lasts longer than `deadline`. Each rank has a thread pool of
-    /// one thread, so that the loops of all ranks together use as many threads as there are ranks.
+    /// Runs `f` on every rank of a new group and returns the results by rank. No wait lasts longer than `deadline`. Each rank
+    /// has a thread pool of one thread, so that the loops of all ranks together use as many threads as there are ranks.
     ///
     /// *Use* [`parallel::threads`] inside `f` if there are more cores than ranks.
     ///

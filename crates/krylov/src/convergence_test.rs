@@ -184,7 +184,7 @@ pub(crate) struct PreconditionerTest<T> {
 impl<T: Real> PreconditionerTest<T> {
     pub(crate) fn new(tolerance: Option<T>) -> Result<Self, Error> {
         if let Some(value) = tolerance.filter(|t| t.is_nan() || *t < zero()) {
-            let (name, range) = ("in_preconditioner", "0 or more");
+            let (name, range) = ("stop_in_preconditioner", "0 or more");
             return Err(Error::Parameter { name, value: value.as_f64(), range });
         }
         Ok(Self { tolerance, end: None })

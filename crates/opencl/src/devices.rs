@@ -31,7 +31,8 @@ impl OpenClDevice {
     /// Returns the context that all backends on this device share, and the queue if they share one.
     ///
     /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
-    /// with the last context, and a thread that queries a device at that time crashes.
+    /// with the last context, and a thread that queries a device at that time crashes. A shared queue always measures times, since
+    /// a [record](coarsen_device::OnDevice::record) begins at any time.
     fn shared(&self, device: &Device) -> Result<(core::Context, Option<CommandQueue>), Error> {
         let mut kept = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = &*kept {
@@ -39,7 +40,7 @@ impl OpenClDevice {
         }
         let context =
             core::create_context(None, &[self.id], None, None).map_err(failed("clCreateContext"))?;
-        let open = || driver::open(&context, self.id, CommandQueueProperties::empty());
+        let open = || driver::open(&context, self.id, CommandQueueProperties::PROFILING_ENABLE);
         let queue = miscounts_launches(device).then(open).transpose()?;
         Ok(kept.insert((context, queue)).clone())
     }

@@ -24,6 +24,8 @@ pub(crate) struct OpenClDriver {
     queue: Handle<core::CommandQueue>,
     /// Made by the first transfer that needs it.
     second: Option<SecondQueue>,
+    /// Whether `queue` is that of all backends of the device, which always measures times.
+    is_shared: bool,
     /// Queues measure times if there is a record.
     properties: CommandQueueProperties,
     record: Record,
@@ -43,11 +45,12 @@ impl OpenClDriver {
     ) -> Result<Self, Error> {
         let context = Handle::new(context);
         let properties = CommandQueueProperties::empty();
+        let is_shared = queue.is_some();
         let queue = Handle::new(queue.map_or_else(|| open(&context, id, properties), Ok)?);
         let (name, cache) = (device.name.clone(), Cache::of(device));
         let compiler = Compiler { device: id, name, cache, programs };
         let (second, record) = (None, Record::default());
-        Ok(Self { context, queue, second, properties, record, compiler, shared: device.shared })
+        Ok(Self { context, queue, second, is_shared, properties, record, compiler, shared: device.shared })
     }
 
     fn second_queue(&mut self) -> Result<(&SecondQueue, &core::CommandQueue, &mut Record), Error> {
@@ -188,7 +191,9 @@ impl Driver for OpenClDriver {
             true => CommandQueueProperties::PROFILING_ENABLE,
             false => CommandQueueProperties::empty(),
         };
-        self.queue = Handle::new(open(&self.context, self.compiler.device, self.properties)?);
+        if !self.is_shared {
+            self.queue = Handle::new(open(&self.context, self.compiler.device, self.properties)?);
+        }
         self.second = None;
         self.record.set(on);
         Ok(())

@@ -59,6 +59,7 @@ pub use accelerated::AcceleratedGradient;
 pub use backtracking::Backtracking;
 pub use by_duals::{check_gradient_by_duals, check_hessian_by_duals};
 pub use check::{Disagreement, check_gradient, check_hessian};
+pub use coarsen_core::Accepted;
 pub use coarsen_core::Objective;
 pub use conjugate::{Beta, NonlinearCg};
 pub use constant::Constant;

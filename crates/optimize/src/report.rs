@@ -167,7 +167,7 @@ impl<T: Real> DescentReport<T> {
     /// [`NotMinimized`] for every other outcome.
     pub fn converged(self) -> Result<Accepted<Self>, NotMinimized> {
         if matches!(self.outcome, DescentOutcome::Converged(_)) {
-            Ok(Accepted(self))
+            Ok(Accepted::new(self))
         } else {
             Err(self.into())
         }
@@ -184,7 +184,7 @@ impl<T: Real> DescentReport<T> {
             | DescentOutcome::IterationLimit
             | DescentOutcome::Stopped
             | DescentOutcome::Stagnated
-            | DescentOutcome::NoDirection(Refusal::RoundOff { .. }) => Ok(Accepted(self)),
+            | DescentOutcome::NoDirection(Refusal::RoundOff { .. }) => Ok(Accepted::new(self)),
             _ => Err(self.into()),
         }
     }

@@ -99,7 +99,6 @@ pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<B, T>>(
         }
         SetupError::unless_cancelled(system.cancel)?;
         method.prepare(a)?;
-        SetupError::unless_cancelled(system.cancel)?;
         method.commit(a)?;
         Ok(Reused::Structure)
     })

@@ -60,9 +60,9 @@ impl Order {
 }
 
 /// A node with more neighbours than this, and than the multiple below of the mean, is a high-degree node.
-const HUB_LEAST: usize = 64;
+const LEAST_DEGREE: usize = 64;
 
-const HUB_RATIO: usize = 8;
+const DEGREE_RATIO: usize = 8;
 
 /// Returns the Cuthill-McKee order of a graph without the edges of high-degree nodes.
 fn by_graph(graph: &Graph, cancel: Option<&Cancel>) -> Result<Vec<u32>, SetupError> {
@@ -70,7 +70,7 @@ fn by_graph(graph: &Graph, cancel: Option<&Cancel>) -> Result<Vec<u32>, SetupErr
     let nodes = graph.nodes() as u32;
     let is_high_degree = |i: u32| {
         let degree = graph.degree(i as usize);
-        degree > HUB_LEAST && degree * graph.nodes() > HUB_RATIO * 2 * graph.edges()
+        degree > LEAST_DEGREE && degree * graph.nodes() > DEGREE_RATIO * 2 * graph.edges()
     };
     if !(0..nodes).any(is_high_degree) {
         return Ok(graph.cuthill_mckee());

@@ -264,8 +264,8 @@ impl<T: Real, B: SchwarzBackend> DomainStep<T, B> {
                 next
             }
             none => {
-                let (domains, on) = (now.domains.again(system)?, now.domains.backend());
-                none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
+                let (domains, backend) = (now.domains.again(system)?, now.domains.backend());
+                none.insert(Damped { domains, a: backend.matrix(a)?, radius: 1.0 })
             }
         };
         SetupError::unless_cancelled(cancel)?;

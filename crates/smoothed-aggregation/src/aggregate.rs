@@ -109,7 +109,7 @@ pub(super) fn aggregate(a: &Couplings<'_>, decoupled: &[bool], twice: bool) -> (
 /// Chunks are visited in parallel, then those between their middles, which contain the nodes around their ends, and then, in
 /// order, nodes with neighbours in two chunks of both kinds.
 fn grow_all(a: &Couplings<'_>, apart: &[bool], twice: bool) -> Vec<u32> {
-    let (n, chunk) = (apart.len(), chunk_length(a.pattern));
+    let (n, chunk) = (apart.len(), chunk_length(a, apart));
     let (mut root, mut border) = (vec![0_u32; n], vec![false; n]);
     let is_border = |i: usize, chunk: &Range<usize>| {
         a.of(i).any(|(j, _, strong)| strong && !apart[j] && !chunk.contains(&j))
@@ -142,17 +142,15 @@ fn grow_all(a: &Couplings<'_>, apart: &[bool], twice: bool) -> Vec<u32> {
     root
 }
 
-/// Returns the number of nodes per chunk. All nodes are one chunk if couplings are long beside a part, as in a cube whose planes have
-/// thousands of nodes: aggregates of many chunks would fit together badly, which costs iterations.
-fn chunk_length(pattern: &Pattern) -> usize {
-    let n = pattern.rows();
-    let sampled = (0..n).step_by(n.div_ceil(SAMPLES).max(1));
+/// Returns the number of nodes per chunk. All nodes are one chunk if strong couplings reach over half of a part, as in a cube whose
+/// planes have thousands of nodes: aggregates of many chunks would fit together badly, which costs iterations.
+fn chunk_length(a: &Couplings<'_>, apart: &[bool]) -> usize {
+    let n = apart.len();
     let (mut lengths, mut rows) = (0, 0);
-    for i in sampled {
-        lengths += match pattern.row(i) {
-            [first, .., last] => (last - first) as usize,
-            _ => 0,
-        };
+    for i in (0..n).step_by(n.div_ceil(SAMPLES).max(1)).filter(|&i| !apart[i]) {
+        let strong = || a.of(i).filter(|&(j, _, strong)| strong && !apart[j]).map(|(j, ..)| j);
+        let first = strong().min().map_or(i, |first| first.min(i));
+        lengths += strong().max().map_or(i, |last| last.max(i)) - first;
         rows += 1;
     }
     if 2 * lengths > PART * rows { n.max(1) } else { PART }
@@ -254,7 +252,7 @@ fn count_roots(a: &Couplings<'_>, of: &[u32], apart: &[bool], smallest: usize) -
         let (mut roots, mut few) = (0, false);
         for i in nodes.filter(|&i| of[i] as usize == i) {
             roots += 1;
-            few = few || has_few(i);
+            few = few || (smallest > 0 && has_few(i));
         }
         (vec![roots], few)
     };

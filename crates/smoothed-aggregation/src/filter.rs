@@ -33,10 +33,10 @@ const WEAK: f64 = 0.08;
 const MANY_WEAK: f64 = 0.45;
 
 /// A coupling with ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ above this value, as in stiff contact, ties its two nodes.
-const TIED: f64 = 0.75;
+const STRENGTH_TIED: f64 = 0.75;
 
 /// The fraction of tied nodes above which no coupling is dropped.
-const MANY_TIED: f64 = 0.005;
+const FRACTION_TIED: f64 = 0.005;
 
 /// Returns the strength measure that decides which couplings of a level are weak.
 pub(super) fn measure(depth: usize) -> Strength {
@@ -64,8 +64,9 @@ pub(super) fn strong<T: Real>(
 /// Returns `false` if many nodes are tied: all couplings should then smooth P.
 fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool], share: &Share<'_>) -> bool {
     let columns = pattern.indices();
-    let is_tied =
-        |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > TIED);
+    let is_tied = |i: usize| {
+        pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > STRENGTH_TIED)
+    };
     let mut tied = vec![false; pattern.rows()];
     let pieces = (0..pattern.rows(), &mut tied[..]);
     each(pieces, LEAF, parallel::worth(weights.len()), &|(rows, tied): (Range<usize>, &mut [bool])| {
@@ -76,7 +77,7 @@ fn keep_tied(pattern: &Pattern, weights: &[f32], strong: &mut [bool], share: &Sh
     if ties == 0.0 {
         return true;
     }
-    if ties > MANY_TIED * nodes {
+    if ties > FRACTION_TIED * nodes {
         return false;
     }
     share.of_owners(&mut tied); // a node behind a ghost may tie it

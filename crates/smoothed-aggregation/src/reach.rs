@@ -20,11 +20,11 @@ const LEAF: usize = 1024;
 const SAMPLES: usize = 32;
 
 /// Aggregates are widened if the coarse matrix would have more than this fraction of the entries of the finer matrix.
-const FILL: f64 = 0.45;
+const FILL_FRACTION: f64 = 0.45;
 
 /// They are widened only if more than this fraction of the couplings are strong. If couplings are strong in one direction only,
 /// such aggregates would be long and thin.
-const STRONG: f64 = 0.8;
+const STRENGTH_FRACTION: f64 = 0.8;
 
 /// Whether a matrix of scalars should get wider aggregates than `aggregates`.
 ///
@@ -43,13 +43,13 @@ pub(super) fn too_full(a: &Couplings<'_>, aggregates: &[u32], count: usize, shar
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &counts, &add));
-    if strong <= STRONG * all {
+    if strong <= STRENGTH_FRACTION * all {
         return false;
     }
     let of_high_degree: usize = a.high_degree.rows().map(|node| a.pattern.range(node).len()).sum();
     let own = a.pattern.len().saturating_sub(2 * of_high_degree); // without the rows and columns of high-degree nodes
     let [coarse, fine] = share.sums_of([entries(a, aggregates, count), own as f64]);
-    coarse / fine.max(1.0) > FILL
+    coarse / fine.max(1.0) > FILL_FRACTION
 }
 
 /// Estimates the entries of PᵀAP from a few coarse rows. High-degree nodes, whose rows of P are not smoothed, couple no two

@@ -57,7 +57,7 @@ impl Classes {
         sizes
     }
 
-    /// The offset of each class and the number of nodes, and the nodes, class after class, in increasing order. *Cost* two passes
+    /// `(offsets, nodes)`: the offset of each class, then the number of nodes; all nodes, class after class, in increasing order. *Cost* two passes
     /// over the nodes.
     pub fn members(&self) -> (Vec<usize>, Vec<u32>) {
         by_bucket(self.count, self.of.iter().map(|&class| Some(class as usize)))

@@ -98,7 +98,7 @@ pub(crate) struct Source {
     /// Matrix Market file, plain or compressed with gzip, or `.npz` of SciPy's `save_npz`; `-` reads standard
     /// input [default: the problem elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
-    /// Test problem in place of a file, such as poisson2d:100; `coarsen generate --help` names all
+    /// Test problem in place of a file, such as poisson2d:100: those of `coarsen generate --help`, cloth-contact or stack
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
     pub(crate) problem: Option<String>,
     /// Time step of the problems cloth, pinned, garment, softbody, cloth-contact and stack, in seconds

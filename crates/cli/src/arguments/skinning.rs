@@ -13,7 +13,7 @@ use super::value::named;
 pub(crate) struct ControlPoints {
     /// Number of control points (handles of the paper) of each level, from fine to coarse, as 1000,50 [default: one for
     /// 80 nodes, then one for 8 of these]
-    #[arg(long, value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, alias = "skinning-handles", value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) skinning_control_points: Option<Vec<u32>>,
     /// The metric in which control points are far from each other [default: uniform]
     #[arg(long, value_parser = named([

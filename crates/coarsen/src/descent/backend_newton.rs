@@ -23,8 +23,8 @@ use super::backend_objective::There;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3)?;
 /// let backend = AnyBackend::auto()?;
-/// let backend = backend.clone();
-/// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &backend)?)))?;
+/// let shared = backend.clone();
+/// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &shared)?)))?;
 /// let mut newton = BackendNewton::new(Newton::inexact(), m, &backend, x.len())?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.minimize(&mut body, &mut newton, &mut x)?.converged()?;
@@ -70,6 +70,11 @@ impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> BackendNewton<B, K> {
     /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
+    }
+
+    /// The preconditioner, which tells how its setups went.
+    pub fn inverse(&self) -> &CachedPreconditioner<B::Vector> {
+        &self.inverse
     }
 }
 

@@ -26,8 +26,8 @@ use super::CachedPreconditioner;
 /// use coarsen::problems::Scene;
 /// let backend = AnyBackend::auto()?;
 /// let Scene { mut body, start, .. } = Scene::bar_twist(3)?;
-/// let backend = backend.clone();
-/// let m = CachedPreconditioner::build(&mut body, &start, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &backend)?)))?;
+/// let shared = backend.clone();
+/// let m = CachedPreconditioner::build(&mut body, &start, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &shared)?)))?;
 /// let mut f = BackendObjective::new(body, &start, CachedPreconditioner::constant(Box::new(Identity)), &backend);
 /// let mut x = backend.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
@@ -62,6 +62,11 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
 
     pub(super) fn into_inverse(self) -> CachedPreconditioner<B::Vector> {
         self.inverse
+    }
+
+    /// The preconditioner, which tells how its setups went.
+    pub fn inverse(&self) -> &CachedPreconditioner<B::Vector> {
+        &self.inverse
     }
 
     /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et

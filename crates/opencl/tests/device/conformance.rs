@@ -5,31 +5,46 @@ use coarsen_backend::{Backend, DenseBlocks, Matrix, Reference, RowSets, SweepDir
 use coarsen_core::Vector;
 use coarsen_opencl::{Device, DeviceMatrix, Format, OpenCl};
 
-#[test]
-fn every_primitive_equals_the_reference() {
-    if let Some(backend) = common::backend::<f64>() {
-        conformance::check(&backend, 1e-14);
-        conformance::check(&backend.mixed(), 1e-6);
-    }
-    if let Some(backend) = common::backend::<f32>() {
-        conformance::check(&backend, 1e-6);
+/// Checks a backend, if there is one.
+fn conforms<B: Backend>(backend: Option<B>, tolerance: f64) {
+    if let Some(backend) = backend {
+        conformance::check(&backend, tolerance);
     }
 }
 
-/// The kernels of a GPU, and of a GPU without f64.
 #[test]
-fn every_primitive_on_a_gpu_equals_the_reference() {
-    if let Some(backend) = common::posing::<f64>(common::gpu) {
-        conformance::check(&backend, 1e-14);
-        conformance::check(&backend.mixed(), 1e-6);
-    }
+fn double_conforms() {
+    conforms(common::backend::<f64>(), 1e-14);
+}
+
+#[test]
+fn mixed_conforms() {
+    conforms(common::backend::<f64>().map(|backend| backend.mixed()), 1e-6);
+}
+
+#[test]
+fn single_conforms() {
+    conforms(common::backend::<f32>(), 1e-6);
+}
+
+/// The kernels of a GPU.
+#[test]
+fn gpu_conforms() {
+    conforms(common::posing::<f64>(common::gpu), 1e-14);
+}
+
+#[test]
+fn mixed_gpu_conforms() {
+    conforms(common::posing::<f64>(common::gpu).map(|backend| backend.mixed()), 1e-6);
+}
+
+#[test]
+fn gpu_without_f64_conforms() {
     let without_f64 = |device: &mut Device| {
         common::gpu(device);
         device.double = false;
     };
-    if let Some(on) = common::posing::<f32>(without_f64) {
-        conformance::check(&on, 1e-6);
-    }
+    conforms(common::posing::<f32>(without_f64), 1e-6);
 }
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64, invariant: &str) {

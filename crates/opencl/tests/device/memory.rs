@@ -79,6 +79,7 @@ fn many_threads_launch_at_once() {
         for thread in 0..6 {
             scope.spawn(move || {
                 let Some(backend) = common::backend::<f64>() else { return };
+                backend.record(thread % 2 == 0).unwrap();
                 for k in 0..400 {
                     let n = 1 + (k * 97 + thread * 13) % 3000 * (1 + k / 40);
                     let mut y = backend.vector(&vec![1.0; n]).unwrap();

@@ -25,7 +25,7 @@ pub(crate) fn radius(a: &Sparse, weighting: Weighting, cancel: &Cancel) -> Resul
         let mut lanczos = SpectralRadius::default();
         (lanczos.steps, lanczos.safety) = (LANCZOS, 1.0);
         // D may be indefinite.
-        if let Ok(found) = lanczos.estimate(&Ending { a, cancel }, &mut d, &start) {
+        if let Ok(found) = lanczos.estimate(&CancellableOperator { a, cancel }, &mut d, &start) {
             return Ok(found);
         }
     }
@@ -33,12 +33,12 @@ pub(crate) fn radius(a: &Sparse, weighting: Weighting, cancel: &Cancel) -> Resul
 }
 
 /// A, whose products are not numbers once the flag is set, so that an estimate ends.
-struct Ending<'a> {
+struct CancellableOperator<'a> {
     a: &'a Sparse,
     cancel: &'a Cancel,
 }
 
-impl LinearOperator<Vec<f64>> for Ending<'_> {
+impl LinearOperator<Vec<f64>> for CancellableOperator<'_> {
     fn shape(&self) -> (usize, usize) {
         self.a.shape()
     }

@@ -41,10 +41,10 @@ const FEW: usize = 12;
 
 /// The largest sum of |trace| over strong couplings, relative to the trace of D_F. This ratio is 1 if all couplings are
 /// attractive and nothing else holds the node. Rows above this limit use A.
-const PULL: f64 = 1.25;
+const STRENGTH_PULL: f64 = 1.25;
 
 /// The largest ratio of entries of P, computed with A_F, to entries of P̂. Rows above this limit use A.
-const GROWTH: f64 = 4.0;
+const PROLONGATION_GROWTH: f64 = 4.0;
 
 /// P̂.
 #[derive(Clone, Copy)]
@@ -259,13 +259,13 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
         let trace = |block: &[T]| (0..b).fold(T::zero(), |sum, d| sum + block[d * (b + 1)]);
-        let mut strength_pull = T::zero();
+        let mut couplings = T::zero();
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
             let block = &block[..b * b];
             let share = match (j == i, strong[at]) {
                 (true, _) => T::one(),
                 (false, true) => {
-                    strength_pull += trace(block).abs();
+                    couplings += trace(block).abs();
                     continue;
                 }
                 (false, false) if sizes[i] > T::zero() => sizes[j] / sizes[i],
@@ -274,7 +274,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
             row.lumped[..b * b].iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let held = strength_pull > T::zero() && strength_pull <= T::from_f64(PULL) * trace(&row.lumped);
+        let held = couplings > T::zero() && couplings <= T::from_f64(STRENGTH_PULL) * trace(&row.lumped);
         let regular = held && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
         if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
@@ -289,7 +289,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
-        matches!(self.reach, RowPattern::Pattern(_)) || largest(&row.values) <= T::from_f64(GROWTH) * own
+        matches!(self.reach, RowPattern::Pattern(_))
+            || largest(&row.values) <= T::from_f64(PROLONGATION_GROWTH) * own
     }
 
     /// Resets a row to its initial columns.

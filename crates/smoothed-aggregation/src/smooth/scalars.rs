@@ -7,7 +7,9 @@ use std::ops::Range;
 use coarsen_backend::DenseBlocks;
 use coarsen_core::Real;
 
-use super::{FEW, Filter, GROWTH, PULL, ProlongationRows, ProlongationSmoother, RowPattern};
+use super::{
+    FEW, Filter, PROLONGATION_GROWTH, ProlongationRows, ProlongationSmoother, RowPattern, STRENGTH_PULL,
+};
 
 /// The columns of a row with (A P̂)ᵢ, then with Pᵢ.
 type Entries<T> = Vec<(u32, T)>;
@@ -75,13 +77,13 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     fn filtered_scalars(&self, i: usize, filter: &Filter<'_, T>, row: &mut Entries<T>) -> bool {
         let Filter { strong, sizes } = filter;
         let (pattern, values) = (self.a.pattern(), self.a.values());
-        let (mut lumped, mut strength_pull) = (T::zero(), T::zero());
+        let (mut lumped, mut couplings) = (T::zero(), T::zero());
         for at in pattern.range(i) {
             let (j, value) = (pattern.indices()[at] as usize, values[at]);
             let share = match (j == i, strong[at]) {
                 (true, _) => T::one(),
                 (false, true) => {
-                    strength_pull += value.abs();
+                    couplings += value.abs();
                     continue;
                 }
                 (false, false) if sizes[i] > T::zero() => sizes[j] / sizes[i],
@@ -89,7 +91,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
             };
             lumped += share * value;
         }
-        let held = strength_pull > T::zero() && strength_pull <= T::from_f64(PULL) * lumped;
+        let held = couplings > T::zero() && couplings <= T::from_f64(STRENGTH_PULL) * lumped;
         let mut inverse = [T::zero()];
         let regular = held && DenseBlocks::invert_one(&[lumped], &mut inverse, 1);
         if !regular || inverse[0] <= T::zero() {
@@ -103,7 +105,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         step(row, inverse[0], self.parts.omega_filtered);
         self.add_own_scalar(i, row);
         let own = self.basis.scalars()[i].abs();
-        matches!(self.reach, RowPattern::Pattern(_)) || largest(row) <= T::from_f64(GROWTH) * own
+        matches!(self.reach, RowPattern::Pattern(_)) || largest(row) <= T::from_f64(PROLONGATION_GROWTH) * own
     }
 
     /// Resets a row to its initial columns.

@@ -62,6 +62,7 @@ fn merging_in_kept_memory_keeps_the_pattern() {
     let with = Sum { contact: &others, ..sum };
     assert_eq!(*with.merge_in(&mut memory, built.pattern()).unwrap(), with.merge().unwrap());
     assert!(same(Sum { contact: &none, ..sum }.merge_in(&mut memory, own).unwrap(), own));
+    assert_eq!(Sum { contact: &none, ..sum }.merge().unwrap(), elastic);
     assert_eq!(*sum.merge_in(&mut memory, own).unwrap(), built);
     let (small, touching) = parts(9, 3, 6);
     let sum = Sum { elastic: &small, contact: &touching };
