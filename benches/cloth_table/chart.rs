@@ -60,10 +60,8 @@ pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(3)))?;
         chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;
         if let Some(end) = points.last() {
-            // Names at heights of their own, so that they do not overlap.
-            let height = most * (0.35 / most).powf(k as f64 / 10.0);
             let text = ("sans-serif", 13).into_font().color(&colour);
-            chart.draw_series(std::iter::once(Text::new(*scene, (1.15 * end.0, height), text)))?;
+            chart.draw_series(std::iter::once(Text::new(*scene, (1.15 * end.0, 1.08 * end.1), text)))?;
         }
     }
     canvas.present()?;

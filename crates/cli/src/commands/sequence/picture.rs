@@ -27,7 +27,7 @@ const PARTS: [(&str, RGBColor); 2] = [("setup", RGBColor(213, 94, 0)), ("solve",
 /// Draws a table.
 pub(super) fn write(file: &Path, table: &Table) -> Result<(), Failure> {
     drawing::write(file, SIZE, |canvas| {
-        let title = format!("{} with {}, policy {}", table.source, name(table.precond), name(table.update));
+        let title = format!("{} with {}, update {}", table.source, name(table.precond), name(table.update));
         let canvas = canvas.titled(&title, ("sans-serif", 18).into_font().color(&INK))?;
         let [above, below] = &canvas.split_evenly((2, 1))[..] else { return Ok(()) };
         iterations(above, &table.rows)?;
