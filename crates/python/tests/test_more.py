@@ -234,7 +234,7 @@ WORK = {
     "krylov": "while True: pycoarsen.cg(A, b, rtol=1e-14, maxiter=10**9)",
     "solver": "while True: pycoarsen.Solver(A, method='gmres').solve(b)",
     "setups": "while True: pycoarsen.smoothed_aggregation(A)",
-    "nested": "pycoarsen.cg(A, b, M=sp.linalg.LinearOperator(A.shape, dtype=float, "
+    "nested": "while True: pycoarsen.cg(A, b, M=sp.linalg.LinearOperator(A.shape, dtype=float, "
     "matvec=lambda r: pycoarsen.cg(A, b, rtol=1e-300, maxiter=10**9)[0]), rtol=1e-14)",
     "solver in a callback": "pycoarsen.cg(A, b, callback=lambda x: "
     "[pycoarsen.Solver(A, method='cg', memory=0, rtol=1e-9).solve(b) for _ in range(10**6)])",
