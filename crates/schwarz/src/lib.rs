@@ -10,7 +10,7 @@
 //! | [`links`](Coupling) | the couplings between nodes on each level (§5.2) |
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |
 //! | [`plan`](Plan) | the coarse space: levels and maps between them (§5.2); [`numbering`](Numbering) has its lists for devices |
-//! | `source`, `touching` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
+//! | `source`, `domain_contacts` | rows of A + C; contact on coarse levels (§4.2, §6.3) |
 //! | `precompute` | the domain matrices of one level and their inverses (Algorithm 1); `tasks` divides them among threads, `numbers` runs it level by level |
 //! | `dense` | conversion of a domain matrix between blocks and tiles |
 //! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |

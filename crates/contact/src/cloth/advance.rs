@@ -1,4 +1,4 @@
-//! Additive conservative advancement of one pair: Li, Kaufman & Jiang 2021, "Codimensional incremental potential
+//! Continuous collision detection of one pair by additive conservative advancement: Li, Kaufman & Jiang 2021, "Codimensional incremental potential
 //! contact", ACM TOG 40(4), Algorithm 1.
 //!
 //! | symbol | here | |

@@ -1,4 +1,4 @@
-//! The largest step before any pair of a surface touches.
+//! Continuous collision detection of a surface: the largest step before any of its pairs touches.
 
 use std::ops::Range;
 
