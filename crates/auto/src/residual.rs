@@ -1,9 +1,7 @@
 //! Residuals in f64, and their part that is round-off.
 
-use std::ops::Range;
-
-use coarsen_core::parallel::{self, Groups, LEAF, each, tree};
-use coarsen_core::{largest, power_of_two};
+use coarsen_core::parallel::{self, LEAF, tree};
+use coarsen_core::{LinearOperator, largest, power_of_two};
 use coarsen_sparse::Bsr;
 
 use crate::Ending;
@@ -17,25 +15,12 @@ pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     }
     let size = norm(b);
     let unit = if size > 0.0 { size } else { 1.0 };
-    let residual = if most > 0.0 { norm(&residual(a, b, x)) } else { size };
-    residual / unit
-}
-
-/// b − A x.
-fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> Vec<f64> {
-    /// The number of scalar rows per task.
-    const ROWS: usize = 1024;
-    let (mut r, k) = (vec![0.0; b.len()], a.block().0);
-    let pieces = (0..a.pattern().rows(), Groups(b, k), Groups(&mut r[..], k));
-    let leaf = |(rows, b, r): (Range<usize>, Groups<&[f64]>, Groups<&mut [f64]>)| {
-        a.row_products(rows, x, &mut |at, ax| {
-            let own = at..at + ax.len();
-            let pairs = r.0[own.clone()].iter_mut().zip(&b.0[own]);
-            pairs.zip(ax).for_each(|((r, b), ax)| *r = b - ax);
-        });
-    };
-    each(pieces, (ROWS / k).max(1), parallel::worth_product(a.nnz()), &leaf);
-    r
+    if most == 0.0 {
+        return size / unit;
+    }
+    let mut r = vec![0.0; b.len()];
+    a.residual(&b.to_vec(), &x.to_vec(), &mut r);
+    norm(&r) / unit
 }
 
 /// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.

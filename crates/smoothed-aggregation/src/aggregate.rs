@@ -118,7 +118,7 @@ fn grow_all(a: &Couplings<'_>, apart: &[bool], twice: bool) -> Vec<u32> {
         root.fill(NONE); // 2
         let chunk = first..first + root.len();
         for i in chunk.clone().filter(|&i| !apart[i]) {
-            border[i - first] = is_border(i, &chunk);
+            border[i - first] = chunk.len() < n && is_border(i, &chunk);
             if !border[i - first] {
                 grow(a, apart, twice, i, first, root);
             }
