@@ -11,22 +11,22 @@ use coarsen::{Error, Unavailable};
 use common::{noise, problem, small_sa};
 
 /// The program under test; it does not name a backend.
-fn program(on: &AnyBackend) -> (usize, Vec<f64>) {
+fn program(backend: &AnyBackend) -> (usize, Vec<f64>) {
     let a = problem("elasticity3d:6").matrix;
-    let mut m = small_sa(Cycle::V).build(&a, on).unwrap();
-    let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
+    let mut m = small_sa(Cycle::V).build(&a, backend).unwrap();
+    let (matrix, b) = (backend.matrix(&a).unwrap(), backend.vector(&noise(a.shape().0, 1)).unwrap());
     let mut x = b.like().unwrap();
     let report = Cg::new(Stop::relative(1e-8)).solve(&matrix, &mut m, &b, &mut x).unwrap();
     let mut host = vec![0.0; a.shape().0];
-    on.read(&x, &mut host).unwrap();
+    backend.read(&x, &mut host).unwrap();
     (report.converged().unwrap().iterations, host)
 }
 
 #[test]
 fn every_backend_gives_the_same_solution() {
-    let on = AnyBackend::auto().unwrap();
-    println!("auto is {on}");
-    let (cpu, auto) = (program(&AnyBackend::choose(BackendChoice::Cpu).unwrap()), program(&on));
+    let backend = AnyBackend::auto().unwrap();
+    println!("auto is {backend}");
+    let (cpu, auto) = (program(&AnyBackend::choose(BackendChoice::Cpu).unwrap()), program(&backend));
     assert!(cpu.0.abs_diff(auto.0) <= 1);
     let size = cpu.1.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     assert!(cpu.1.iter().zip(&auto.1).all(|(a, b)| (a - b).abs() <= 1e-6 * size));
@@ -40,15 +40,15 @@ fn domains_use_the_selected_backend() {
     let mut doubled = p.matrix.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     let parameters = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
-    let apply = |on: &AnyBackend| {
-        let mut m = parameters.build(p.system(), on).unwrap();
-        let (b, mut z) = (on.vector(&r).unwrap(), on.vector(&r).unwrap());
+    let apply = |backend: &AnyBackend| {
+        let mut m = parameters.build(p.system(), backend).unwrap();
+        let (b, mut z) = (backend.vector(&r).unwrap(), backend.vector(&r).unwrap());
         let mut found = [vec![0.0; r.len()], vec![0.0; r.len()]];
         m.apply(&b, &mut z);
-        on.read(&z, &mut found[0]).unwrap();
+        backend.read(&z, &mut found[0]).unwrap();
         m.update(System { matrix: &doubled, ..p.system() }).unwrap();
         m.apply(&b, &mut z);
-        on.read(&z, &mut found[1]).unwrap();
+        backend.read(&z, &mut found[1]).unwrap();
         found
     };
     let cpu = apply(&AnyBackend::choose(BackendChoice::Cpu).unwrap());
@@ -98,9 +98,13 @@ fn auto_is_the_cpu() {
 #[ignore = "run by the_environment_decides"]
 fn auto_is_a_device_or_an_error() {
     match AnyBackend::auto() {
-        Ok(on) => {
-            assert!(cfg!(feature = "opencl") && on.name() == "opencl" && on.to_string().contains("opencl: "));
-            program(&on);
+        Ok(backend) => {
+            assert!(
+                cfg!(feature = "opencl")
+                    && backend.name() == "opencl"
+                    && backend.to_string().contains("opencl: ")
+            );
+            program(&backend);
         }
         Err(why) => {
             assert!(
@@ -136,7 +140,7 @@ fn the_feature_alone_decides() {
     assert_eq!(name, if there { "opencl" } else { "cpu" });
     assert!(!there || cfg!(feature = "opencl"));
     let single = AnyBackend::choose_single(BackendChoice::Auto).unwrap();
-    let on = single.vector(&[3.0_f32, 4.0]).unwrap();
-    assert_eq!((single.name(), on.norm()), (name, 5.0));
-    assert!(matches!(single.read(&on, &mut [0.0]), Err(Error::Shape { .. })));
+    let v = single.vector(&[3.0_f32, 4.0]).unwrap();
+    assert_eq!((single.name(), v.norm()), (name, 5.0));
+    assert!(matches!(single.read(&v, &mut [0.0]), Err(Error::Shape { .. })));
 }

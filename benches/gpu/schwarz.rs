@@ -122,10 +122,10 @@ fn export(folder: &Path, p: &Problem) -> Outcome {
 }
 
 /// The read bandwidth of a backend in bytes per second.
-fn reading<B: Backend>(on: &B, small: bool) -> Result<f64, Box<dyn std::error::Error + Send + Sync>> {
+fn reading<B: Backend>(backend: &B, small: bool) -> Result<f64, Box<dyn std::error::Error + Send + Sync>> {
     let n = if small { READ / 16 } else { READ };
     let ones = vec![B::Real::from_f64(1.0); n];
-    let (x, y) = (on.vector(&ones)?, on.vector(&ones)?);
+    let (x, y) = (backend.vector(&ones)?, backend.vector(&ones)?);
     let seconds = least(10, || {
         (0..BATCH).for_each(|_| _ = std::hint::black_box(x.dot(&y)));
         y.sync()
@@ -138,40 +138,39 @@ fn parameters() -> Schwarz {
 }
 
 /// Measures with inverses computed on the host, for any backend.
-fn on_host<B: SchwarzBackend>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
+fn on_host<B: SchwarzBackend>(p: &Problem, backend: &B, arguments: &Arguments) -> Outcome {
     let parameters = parameters();
-    let mut m = parameters.build(p.system(), on)?;
-    let build = least(3, || parameters.build(p.system(), on).map(drop))?;
+    let mut m = parameters.build(p.system(), backend)?;
+    let build = least(3, || parameters.build(p.system(), backend).map(drop))?;
     let update = least(3, || m.update(p.system()).map(drop))?;
     let values = m.plan().values();
-    row(p, on, on.name(), [build, update, reading(on, arguments.small)?], values, &mut m)
+    row(p, backend, backend.name(), [build, update, reading(backend, arguments.small)?], values, &mut m)
 }
 
 /// Measures three variants: inverses computed on the host, on the device, and on the device together with the
 /// structure.
-fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Outcome {
-    on_host(p, on, arguments)?;
-    let read = reading(on, arguments.small)?;
-    let a = on.matrix(&p.matrix)?;
+fn on_device<T: Real>(p: &Problem, backend: &OpenCl<T>, arguments: &Arguments) -> Outcome {
+    on_host(p, backend, arguments)?;
+    let read = reading(backend, arguments.small)?;
+    let a = backend.matrix(&p.matrix)?;
     let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::from_f64(c)).collect();
-    let positions = on.vector(&flat)?;
-    for (structure, backend) in
-        [(StructureSource::Host, "opencl here"), (StructureSource::Device, "opencl all")]
+    let positions = backend.vector(&flat)?;
+    for (structure, name) in [(StructureSource::Host, "opencl here"), (StructureSource::Device, "opencl all")]
     {
         let parameters = DeviceSchwarz { schwarz: parameters(), structure, ..DeviceSchwarz::default() };
-        let mut m = parameters.build(p.system(), on)?;
+        let mut m = parameters.build(p.system(), backend)?;
         let build = match structure {
             StructureSource::Device => {
-                least(3, || m.restructure_on_device(&a, &positions).and_then(|()| on.sync()))?
+                least(3, || m.restructure_on_device(&a, &positions).and_then(|()| backend.sync()))?
             }
-            _ => least(3, || parameters.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
+            _ => least(3, || parameters.build(p.system(), backend).and_then(|_| Ok(backend.sync()?)))?,
         };
-        let update = least(3, || m.update_on_device(&a).and_then(|()| on.sync()))?;
+        let update = least(3, || m.update_on_device(&a).and_then(|()| backend.sync()))?;
         let values = match structure {
             StructureSource::Device => values(&m.nodes()?, parameters.schwarz.domain, p.matrix.block().0),
             _ => m.values(),
         };
-        row(p, on, backend, [build, update, read], values, &mut m)?;
+        row(p, backend, name, [build, update, read], values, &mut m)?;
     }
     Ok(())
 }
@@ -188,16 +187,16 @@ fn values(nodes: &[usize], domain: usize, block: usize) -> usize {
 
 fn row<B: SchwarzBackend>(
     p: &Problem,
-    on: &B,
-    backend: &str,
+    backend: &B,
+    name: &str,
     [build, update, read]: [f64; 3],
     values: usize,
     m: &mut dyn Preconditioner<B::Vector>,
 ) -> Outcome {
     let n = p.matrix.shape().0;
-    let a = on.matrix(&p.matrix)?;
+    let a = backend.matrix(&p.matrix)?;
     let b: Vec<B::Real> = p.right_hand_side(1).into_iter().map(B::Real::from_f64).collect();
-    let r = on.vector(&b)?;
+    let r = backend.vector(&b)?;
     let mut z = r.like()?;
     let apply = least(10, || {
         (0..BATCH).for_each(|_| m.apply(&r, &mut z));
@@ -221,12 +220,12 @@ fn row<B: SchwarzBackend>(
         let rate = bytes as f64 / seconds;
         let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
         let of_peak = peak
-            .filter(|_| backend != "cpu")
+            .filter(|_| name != "cpu")
             .map_or(String::new(), |peak| format!(" ({:.0} % of peak)", rate / peak * 1e-7));
         format!("{:.3} | {:.1} | {:.0} %{of_peak}", 1e3 * seconds, rate / 1e9, 100.0 * rate / read)
     };
     println!(
-        "| {} ({n}) | {backend} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",
+        "| {} ({n}) | {name} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",
         p.name.split('/').next_back().unwrap_or(""),
         B::Real::NAME,
         1e3 * build,

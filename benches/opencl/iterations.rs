@@ -20,12 +20,12 @@ const METHODS: [&str; 3] = ["block-jacobi", "chebyshev", "tamstorf"];
 fn build<B: Backend>(
     name: &str,
     a: &Bsr<f64>,
-    on: &B,
+    backend: &B,
 ) -> Result<Box<dyn Preconditioner<B::Vector>>, SetupError> {
     Ok(match name {
-        "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
-        "tamstorf" => Box::new(tamstorf().build(a, on)?),
-        _ => Box::new(BlockJacobi::default().build(a, on)?),
+        "chebyshev" => Box::new(Chebyshev::default().build(a, backend)?),
+        "tamstorf" => Box::new(tamstorf().build(a, backend)?),
+        _ => Box::new(BlockJacobi::default().build(a, backend)?),
     })
 }
 
@@ -33,11 +33,11 @@ fn build<B: Backend>(
 fn seconds<B: Backend<Real = f64>>(
     name: &str,
     a: &Bsr<f64>,
-    on: &B,
+    backend: &B,
     launches: impl Fn() -> u64,
 ) -> Result<(f64, f64), SetupError> {
-    let mut m = build(name, a, on)?;
-    let (matrix, b) = (on.matrix(a)?, on.vector(&vec![1.0; a.shape().0])?);
+    let mut m = build(name, a, backend)?;
+    let (matrix, b) = (backend.matrix(a)?, backend.vector(&vec![1.0; a.shape().0])?);
     let mut x = b.like()?;
     let stop = Stop { max_iterations: ITERATIONS, check_every: ITERATIONS, ..Stop::relative(0.0) };
     let mut cg = Cg::new(stop);
@@ -59,14 +59,14 @@ fn seconds<B: Backend<Real = f64>>(
 
 /// Prints a line for each preconditioner.
 pub(crate) fn table(
-    on: &OpenCl<f64>,
+    backend: &OpenCl<f64>,
     name: &str,
     a: &Bsr<f64>,
     cpu: bool,
     text: &mut String,
 ) -> Result<(), Box<dyn std::error::Error>> {
     for method in METHODS {
-        let (there, launches) = seconds(method, a, on, || on.counters().launches)?;
+        let (there, launches) = seconds(method, a, backend, || backend.counters().launches)?;
         let here = if cpu {
             format!("{:.2}", seconds(method, a, &Cpu::new(), || 0)?.0 * 1e3)
         } else {

@@ -56,14 +56,14 @@ fn percent(share: f64) -> String {
 
 /// Measures vector operations on n entries.
 pub(crate) fn vectors<V: Real>(
-    on: &OpenCl<V>,
+    backend: &OpenCl<V>,
     n: usize,
     cpu: bool,
     rows: &mut Vec<Row>,
 ) -> Result<(), Error> {
     let (x, y) = (vec![V::one(); n], vec![V::from_f64(0.5); n]);
-    let (dx, mut dy) = (on.vector(&x)?, on.vector(&y)?);
-    let synchronise = || on.sync().expect("the device works");
+    let (dx, mut dy) = (backend.vector(&x)?, backend.vector(&y)?);
+    let synchronise = || backend.sync().expect("the device works");
     let mut add = |kernel: &str, words: usize, seconds, cpu| {
         let (what, bytes) = (format!("{n} entries"), words * n * size_of::<V>());
         rows.push(Row { what, kernel: kernel.to_owned(), scalar: V::NAME, bytes, seconds, cpu });
@@ -76,7 +76,7 @@ pub(crate) fn vectors<V: Real>(
     let mut z = y.clone();
     let host = cpu.then(|| least(|| z.axpby(&V::from_f64(0.5), black_box(&x), &V::from_f64(0.25)), || ()));
     add("a x + b y", 3, axpby, host);
-    let (mut dr, dq) = (on.vector(&y)?, on.vector(&y)?);
+    let (mut dr, dq) = (backend.vector(&y)?, backend.vector(&y)?);
     let cg_update = least(|| drop(Vector::cg_update(&mut dy, &mut dr, &a, &dx, &dq)), synchronise);
     let (mut r, q) = (y.clone(), y.clone());
     let host = cpu.then(|| {
@@ -88,7 +88,7 @@ pub(crate) fn vectors<V: Real>(
 
 /// Measures products and relaxation with one matrix.
 pub(crate) fn matrices<V: Real>(
-    on: &OpenCl<V>,
+    backend: &OpenCl<V>,
     name: &str,
     host: &Bsr<f64>,
     cpu: Option<Cpu<V>>,
@@ -98,23 +98,24 @@ pub(crate) fn matrices<V: Real>(
     let here = host.to::<V>();
     let matrix = here.bytes();
     let b = host.block().0;
-    let synchronise = || on.sync().expect("the device works");
+    let synchronise = || backend.sync().expect("the device works");
     let mut add = |kernel: String, bytes: usize, seconds, cpu: Option<f64>| {
         let what = format!("{name}, {b}x{b}");
         rows.push(Row { what, kernel, scalar: V::NAME, bytes, seconds, cpu });
     };
     let x = vec![V::one(); n];
     let (mut y, mut s) = (x.clone(), x.clone());
-    let (dx, db, mut dy, mut ds) = (on.vector(&x)?, on.vector(&x)?, on.zeros(n)?, on.zeros(n)?);
+    let (dx, db, mut dy, mut ds) =
+        (backend.vector(&x)?, backend.vector(&x)?, backend.zeros(n)?, backend.zeros(n)?);
     let product = cpu.map(|_| least(|| here.apply(black_box(&x), &mut y), || ()));
-    let suiting = on.matrix(host)?.format();
+    let suiting = backend.matrix(host)?.format();
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
-        let a = DeviceMatrix::new(on, host, format)?;
+        let a = DeviceMatrix::new(backend, host, format)?;
         let chosen = if format == suiting { ", chosen" } else { "" };
         let seconds = least(|| a.apply(&dx, &mut dy), synchronise);
         add(format!("A x ({format:?}{chosen})"), matrix + 2 * word * n, seconds, product);
     }
-    let half = DeviceSymmetric::new(on, host).map_err(|e| match e {
+    let half = DeviceSymmetric::new(backend, host).map_err(|e| match e {
         SetupError::Core(error) => error,
         other => unreachable!("gallery matrices are symmetric: {other}"),
     })?;
@@ -123,7 +124,7 @@ pub(crate) fn matrices<V: Real>(
     let blocks = host.pattern().len();
     let triangle = (blocks + n / b) / 2 * b * b * word + 8 * blocks;
     add("A x (one triangle)".into(), triangle + 2 * word * n, seconds, product);
-    let a = on.matrix(host)?;
+    let a = backend.matrix(host)?;
     let seconds = least(|| a.residual(&db, &dx, &mut dy), synchronise);
     let there = cpu.map(|_| least(|| here.residual(black_box(&x), &x, &mut y), || ()));
     add("b − A x".into(), matrix + 3 * word * n, seconds, there);
@@ -138,7 +139,7 @@ pub(crate) fn matrices<V: Real>(
     });
     add("A x, x·A x".into(), matrix + 2 * word * n, seconds, there);
     let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
-    let (d, blocks) = (on.blocks(&inverses)?, inverses.values().len() * word);
+    let (d, blocks) = (backend.blocks(&inverses)?, inverses.values().len() * word);
     let (one, zero, omega) = (V::one(), V::zero(), V::from_f64(0.3));
     let local = match cpu {
         Some(local) => Some((local.matrix(host)?, local.blocks(&inverses)?)),

@@ -81,27 +81,27 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn run(arguments: &Arguments, device: &Device, cores: usize) -> Result<String, Box<dyn Error>> {
     let mut rows = Vec::new();
     let systems = systems(arguments.small)?;
-    let single = OpenCl::<f32>::on(device)?;
-    let double = if device.double { Some(OpenCl::<f64>::on(device)?) } else { None };
+    let single = OpenCl::<f32>::new(device)?;
+    let double = if device.double { Some(OpenCl::<f64>::new(device)?) } else { None };
     let length = if arguments.small { 1 << 20 } else { 16 << 20 };
-    if let Some(on) = &double {
-        kernels::vectors(on, length, arguments.cpu, &mut rows)?;
+    if let Some(backend) = &double {
+        kernels::vectors(backend, length, arguments.cpu, &mut rows)?;
     }
     kernels::vectors(&single, length, arguments.cpu, &mut rows)?;
     for (name, a) in &systems {
-        if let Some(on) = &double {
-            kernels::matrices(on, name, a, arguments.cpu.then(Cpu::new), &mut rows)?;
+        if let Some(backend) = &double {
+            kernels::matrices(backend, name, a, arguments.cpu.then(Cpu::new), &mut rows)?;
         }
         kernels::matrices(&single, name, a, arguments.cpu.then(Cpu::single), &mut rows)?;
     }
     let mut text = format!("{device}; beside it the CPU on {cores} threads\n\n");
     text += "| what | kernel | scalar | ms | GB/s | of dot | CPU GB/s | of CPU |\n|---|---|---|---|---|---|---|---|\n";
     rows.iter().try_for_each(|row: &Row| writeln!(text, "{}", row.line(&rows)))?;
-    if let Some(on) = &double {
+    if let Some(backend) = &double {
         text += "\n| system | method | iterations | ms an iteration | launches an iteration | CPU ms an iteration |\n";
         text += "|---|---|---|---|---|---|\n";
         for (name, a) in &systems {
-            iterations::table(on, name, a, arguments.cpu, &mut text)?;
+            iterations::table(backend, name, a, arguments.cpu, &mut text)?;
         }
     }
     Ok(text)

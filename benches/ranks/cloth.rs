@@ -134,9 +134,9 @@ struct Row {
 
 fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     let (held, rest, n) = (vec![false; sheet.rest.len()], &sheet.rest, sheet.rest.len());
-    let on = Partition::new(comm.clone(), Layout::even(n as u64, 3, comm.size())?)?;
+    let partition = Partition::new(comm.clone(), Layout::even(n as u64, 3, comm.size())?)?;
     let mut contact = ClothContact::with(
-        RankSearch::new(comm.clone()).at_nodes_of(&on, n, |v| Some(u64::from(v))),
+        RankSearch::new(comm.clone()).at_nodes_of(&partition, n, |v| Some(u64::from(v))),
         &sheet.triangles,
         &held,
         rest,
@@ -157,7 +157,7 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     contact.detect(&sheet.x)?;
     let tests = contact.search().tests();
 
-    let own = own_triangles(&on, &sheet.triangles, |v| Some(u64::from(v)));
+    let own = own_triangles(&partition, &sheet.triangles, |v| Some(u64::from(v)));
     let of = |list: &[usize]| list.iter().map(|&t| sheet.triangles[t]).collect::<Vec<_>>();
     let plane: Vec<[f64; 2]> = rest.iter().map(|&[u, v, _]| [u, v]).collect();
     let fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
@@ -170,15 +170,15 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     let mut g = vec![0.0; 3 * n];
     let scalars = 81 * own.touching.len() + 144 * (3 * around.len() / 2);
     let assembly = timed(&comm, |_| {
-        let range = on.layout().range(on.rank());
+        let range = partition.layout().range(partition.rank());
         g.fill(0.0);
         h.values_mut().fill(0.0);
         cloth.add_gradient(&sheet.x, &mut g);
         cloth.add_hessian(&sheet.x, Curvature::Projected, h.values_mut());
         comm.worked(scalars);
         let elastic = GlobalRows::of(&h, range.clone())?;
-        add_contact_gradient(&on, &contact, &mut g[3 * range.start as usize..3 * range.end as usize]);
-        let touching = contact_rows(&on, &contact)?;
+        add_contact_gradient(&partition, &contact, &mut g[3 * range.start as usize..3 * range.end as usize]);
+        let touching = contact_rows(&partition, &contact)?;
         std::hint::black_box((elastic, touching));
         Ok(())
     })?;

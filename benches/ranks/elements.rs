@@ -32,7 +32,7 @@ fn weights(hinge: &Hinge) -> [f64; 4] {
 
 /// A on a rank, as a sum over elements. Nodes are local: own ones first, then ghosts.
 pub(crate) struct Elements<C: Communicator> {
-    pub(crate) on: Arc<Partition<C>>,
+    pub(crate) partition: Arc<Partition<C>>,
     triangles: Vec<([u32; 3], Triangle)>,
     /// K_e of all triangles, unless each product evaluates them.
     stored: Option<Vec<Blocks>>,
@@ -49,12 +49,12 @@ pub(crate) struct Elements<C: Communicator> {
 }
 
 impl<C: Communicator> Elements<C> {
-    pub(crate) fn new(sheet: &Sheet, on: &Arc<Partition<C>>, stored: bool) -> Self {
+    pub(crate) fn new(sheet: &Sheet, partition: &Arc<Partition<C>>, stored: bool) -> Self {
         let n = sheet.rest.len();
         let all = Hinge::all(&sheet.triangles, |v| sheet.rest[v as usize], BENDING);
         // The nodes that a rank needs: those of all elements that touch its rows, own ones first.
         let nodes = |rank: usize| -> Vec<u32> {
-            let own = on.layout().range(rank);
+            let own = partition.layout().range(rank);
             let is_own = |v: &u32| own.contains(&u64::from(*v));
             let mut others: Vec<u32> =
                 sheet.triangles.iter().filter(|t| t.iter().any(is_own)).flatten().copied().collect();
@@ -64,17 +64,19 @@ impl<C: Communicator> Elements<C> {
             others.dedup();
             (own.start as u32..own.end as u32).chain(others).collect()
         };
-        let (rank, own) = (on.rank(), on.layout().range(on.rank()));
+        let (rank, own) = (partition.rank(), partition.layout().range(partition.rank()));
         let mine = nodes(rank);
         let mut place = vec![u32::MAX; n];
         mine.iter().enumerate().for_each(|(k, &v)| place[v as usize] = k as u32);
         let touches = |corners: &[u32]| corners.iter().any(|&v| own.contains(&u64::from(v)));
-        let borders = (0..on.layout().ranks()).filter(|&other| other != rank).map(|other| {
-            let theirs = on.layout().range(other);
+        let borders = (0..partition.layout().ranks()).filter(|&other| other != rank).map(|other| {
+            let theirs = partition.layout().range(other);
             let sent = nodes(other).into_iter().filter(|&v| own.contains(&u64::from(v)));
             let count = theirs.end - theirs.start;
             let sent = sent.map(|v| v - own.start as u32).collect();
-            let at = |bound: u64| on.count() + mine[on.count()..].partition_point(|&v| u64::from(v) < bound);
+            let at = |bound: u64| {
+                partition.count() + mine[partition.count()..].partition_point(|&v| u64::from(v) < bound)
+            };
             (other, sent, at(theirs.start)..at(theirs.start + count))
         });
         let triangles: Vec<_> = sheet
@@ -88,9 +90,9 @@ impl<C: Communicator> Elements<C> {
             .collect();
         let hinges = all.iter().filter(|h| touches(&h.corners));
         let hinges = hinges.map(|h| (h.corners.map(|v| place[v as usize]), weights(h))).collect();
-        let mut inertia = vec![0.0; on.count()];
+        let mut inertia = vec![0.0; partition.count()];
         for (corners, triangle) in &triangles {
-            for &v in corners.iter().filter(|v| (**v as usize) < on.count()) {
+            for &v in corners.iter().filter(|v| (**v as usize) < partition.count()) {
                 inertia[v as usize] += DENSITY * triangle.area / 3.0 / (DT * DT);
             }
         }
@@ -98,7 +100,7 @@ impl<C: Communicator> Elements<C> {
         let local = Mutex::new([vec![[0.0; 3]; at.len()], vec![[0.0; 3]; at.len()]]);
         let borders = borders.collect();
         let stored = stored.then(Vec::new);
-        Self { on: on.clone(), triangles, stored, hinges, inertia, at, borders, local }
+        Self { partition: partition.clone(), triangles, stored, hinges, inertia, at, borders, local }
     }
 
     fn blocks(&self, t: usize) -> Blocks {
@@ -133,12 +135,12 @@ impl<C: Communicator> Elements<C> {
                 }
             }
         }
-        Ok(self.on.vector(diagonal.as_flattened().iter().map(|d| 1.0 / d).collect())?)
+        Ok(self.partition.vector(diagonal.as_flattened().iter().map(|d| 1.0 / d).collect())?)
     }
 
     /// Sends own entries to the ranks that need them, and receives ghosts.
     fn exchange(&self, x: &mut [[f64; 3]]) -> Outcome<()> {
-        let comm = self.on.comm();
+        let comm = self.partition.comm();
         for (to, sent, _) in self.borders.iter().filter(|(_, sent, _)| !sent.is_empty()) {
             let mut message = comm.buffer(24 * sent.len());
             pack(sent.iter().flat_map(|&v| x[v as usize]), &mut message);
@@ -194,7 +196,7 @@ impl<C: Communicator> Elements<C> {
 
 impl<C: Communicator> LinearOperator<DistVector<C>> for Elements<C> {
     fn shape(&self) -> (usize, usize) {
-        let n = self.on.layout().unknowns();
+        let n = self.partition.layout().unknowns();
         (n, n)
     }
 

@@ -73,7 +73,7 @@ fn rows<C: Communicator>(
     cloth: &mut impl Potential,
     h: &mut Bsr<f64>,
 ) -> Outcome<GlobalRows<f64>> {
-    let own = free.on.layout().range(free.on.rank());
+    let own = free.partition.layout().range(free.partition.rank());
     h.values_mut().fill(0.0);
     cloth.add_hessian(x, Curvature::Projected, h.values_mut());
     for (mass, v) in free.inertia.iter().zip(own.clone()) {
@@ -124,19 +124,19 @@ struct Row {
 }
 
 /// Times updates, products, and updates with solves.
-fn timed<C: Communicator>(on: &Arc<Partition<C>>, a: &mut impl Step<C>) -> Outcome<Row> {
-    let b = on.part_of(&SplitMix64::new(7).numbers(on.layout().unknowns()))?;
+fn timed<C: Communicator>(partition: &Arc<Partition<C>>, a: &mut impl Step<C>) -> Outcome<Row> {
+    let b = partition.part_of(&SplitMix64::new(7).numbers(partition.layout().unknowns()))?;
     let (mut best, mut row) = ([f64::INFINITY; 3], Row::default());
     for _ in 0..ROUNDS {
         let (mut x, mut y) = (b.like()?, b.like()?);
-        on.comm().barrier()?;
+        partition.comm().barrier()?;
         let begun = processor()?;
         let mut m = a.update()?;
         best[0] = best[0].min(processor()? - begun);
         let mut cg = Cg::new(Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) });
         row.iterations = cg.solve(a, &mut *m, &b, &mut x)?.iterations;
         best[2] = best[2].min(processor()? - begun);
-        on.comm().barrier()?;
+        partition.comm().barrier()?;
         let begun = processor()?;
         (0..PRODUCTS).for_each(|_| a.apply(&b, &mut y));
         best[1] = best[1].min((processor()? - begun) / PRODUCTS as f64);
@@ -148,8 +148,8 @@ fn timed<C: Communicator>(on: &Arc<Partition<C>>, a: &mut impl Step<C>) -> Outco
 /// The assembled matrix, and elements that are stored and evaluated.
 fn rank<C: Communicator>(sheet: &Sheet, comm: C) -> Outcome<[Row; 3]> {
     let n = sheet.rest.len();
-    let on = Partition::new(comm.clone(), Layout::even(n as u64, 3, comm.size())?)?;
-    let parts = own_triangles(&on, &sheet.triangles, |v| Some(u64::from(v)));
+    let partition = Partition::new(comm.clone(), Layout::even(n as u64, 3, comm.size())?)?;
+    let parts = own_triangles(&partition, &sheet.triangles, |v| Some(u64::from(v)));
     let of = |list: &[usize]| list.iter().map(|&t| sheet.triangles[t]).collect::<Vec<_>>();
     let (held, plane) = (vec![false; n], sheet.rest.iter().map(|&[u, w, _]| [u, w]).collect::<Vec<_>>());
     let mut cloth = Plus::new(
@@ -157,14 +157,14 @@ fn rank<C: Communicator>(sheet: &Sheet, comm: C) -> Outcome<[Row; 3]> {
         Membrane::new(FABRIC, &of(&parts.touching), &plane, &held, &sheet.rest)?,
     )?;
     let mut h = Bsr::zeros(cloth.pattern().clone(), (3, 3))?;
-    let free = Elements::new(sheet, &on, false);
+    let free = Elements::new(sheet, &partition, false);
     let x = sheet.x.as_flattened();
-    let a = DistMatrix::new(&on, &on, &rows(&free, x, &mut cloth, &mut h)?, Spmv::Halo)?;
-    let assembled = timed(&on, &mut Assembled { free: &free, x, cloth, h, a })?;
+    let a = DistMatrix::new(&partition, &partition, &rows(&free, x, &mut cloth, &mut h)?, Spmv::Halo)?;
+    let assembled = timed(&partition, &mut Assembled { free: &free, x, cloth, h, a })?;
     Ok([
         assembled,
-        timed(&on, &mut Elements::new(sheet, &on, true))?,
-        timed(&on, &mut Elements::new(sheet, &on, false))?,
+        timed(&partition, &mut Elements::new(sheet, &partition, true))?,
+        timed(&partition, &mut Elements::new(sheet, &partition, false))?,
     ])
 }
 

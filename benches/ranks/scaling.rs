@@ -100,8 +100,8 @@ fn table(kind: &str, side: &dyn Fn(usize) -> usize) -> Outcome<Lines> {
                 // Thousands; only the time of an iteration is compared.
                 None if !strong && method == Method::Jacobi => None,
                 None => {
-                    let on = if method == Method::Tamstorf { ranks } else { 1 };
-                    Some(simulate(&sheet, method, on, true)?.iterations)
+                    let simulated = if method == Method::Tamstorf { ranks } else { 1 };
+                    Some(simulate(&sheet, method, simulated, true)?.iterations)
                 }
             };
             known = iterations;

@@ -48,14 +48,15 @@ fn stop() -> Stop<f64> {
 }
 
 fn without(sheet: &Sheet, b: &Vec<f64>, method: Method) -> Outcome<f64> {
-    let (on, system) = (Cpu::new(), System { near_kernel: Some(&sheet.kernel), ..System::from(&sheet.a) });
+    let (backend, system) =
+        (Cpu::new(), System { near_kernel: Some(&sheet.kernel), ..System::from(&sheet.a) });
     let mut m: Box<dyn Preconditioner<Vec<f64>>> = match method {
-        Method::Jacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
+        Method::Jacobi => Box::new(BlockJacobi::default().build_from(system, &backend)?),
         Method::Mas => {
-            Box::new(Schwarz { order: Order::Natural, ..Schwarz::multilevel() }.build_from(system, &on)?)
+            Box::new(Schwarz { order: Order::Natural, ..Schwarz::multilevel() }.build_from(system, &backend)?)
         }
         // The parameters of multigrid on ranks.
-        Method::Tamstorf => Box::new(tamstorf().build_from(system, &on)?),
+        Method::Tamstorf => Box::new(tamstorf().build_from(system, &backend)?),
     };
     let (mut x, mut cg) = (vec![0.0; b.len()], Cg::new(stop()));
     let begun = Instant::now();

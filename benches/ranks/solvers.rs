@@ -74,19 +74,19 @@ pub(crate) fn build<C: Communicator>(
     domains: &DistSchwarz,
 ) -> Result<(DistMatrix<C>, Built<C>), DistError> {
     let layout = layout(sheet.a.pattern().rows() as u64, comm.size(), method, domains)?;
-    let on: Arc<Partition<C>> = Partition::new(comm, layout)?;
-    let own = on.layout().range(on.rank());
+    let partition: Arc<Partition<C>> = Partition::new(comm, layout)?;
+    let own = partition.layout().range(partition.rank());
     let rows = GlobalRows::of(&sheet.a, own.clone())?;
-    let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
+    let a = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo)?;
     let m: Built<C> = match method {
         Method::Jacobi => Box::new(DistJacobi::blocks(&a, 1.0)?),
-        Method::Mas => Box::new(domains.build(&on, &rows)?),
+        Method::Mas => Box::new(domains.build(&partition, &rows)?),
         Method::Tamstorf => {
             let width = 3 * sheet.kernel.vectors();
             let values = &sheet.kernel.values()[own.start as usize * width..own.end as usize * width];
             let kernel = NearKernel::from_rows(sheet.kernel.vectors(), values.to_vec());
             let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;
-            Box::new(DistMultigrid::default().build(&on, &rows, Some(&kernel))?)
+            Box::new(DistMultigrid::default().build(&partition, &rows, Some(&kernel))?)
         }
     };
     Ok((a, m))

@@ -9,9 +9,9 @@ use coarsen_sparse::{Bsr, Pattern};
 use crate::driver::Type;
 use crate::error::same_length;
 use crate::memory::bytes;
-use crate::{Counters, DeviceBlocks, DeviceMatrix, DeviceRows, DeviceVector, Format, OnDevice};
+use crate::{Counters, DeviceBackend, DeviceBlocks, DeviceMatrix, DeviceRows, DeviceVector, Format};
 
-impl<V: Real, S: Real> Backend for OnDevice<V, S> {
+impl<V: Real, S: Real> Backend for DeviceBackend<V, S> {
     type Real = V;
     type Stored = S;
     type Vector = DeviceVector<V>;
@@ -34,7 +34,7 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
 
     fn vector(&self, host: &[V]) -> Result<DeviceVector<V>, Error> {
         let memory = self.queue().allocate(Type::of::<V>(), size_of_val(host), Some(bytes(host)))?;
-        Ok(DeviceVector { on: self.plain(), memory, n: host.len() })
+        Ok(DeviceVector { backend: self.plain(), memory, n: host.len() })
     }
 
     /// Uses [`Format::Rows`] on a processor, for rows of 32 blocks or more on average, which several items compute, and where
@@ -70,13 +70,13 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
     }
 
     fn read(&self, v: &DeviceVector<V>, host: &mut [V]) -> Result<(), Error> {
-        self.assert_same(&v.on);
+        self.assert_same(&v.backend);
         same_length("host copy", v.n, host.len())?;
         self.queue().read(&v.memory, host)
     }
 
     fn write(&self, host: &[V], v: &mut DeviceVector<V>) -> Result<(), Error> {
-        self.assert_same(&v.on);
+        self.assert_same(&v.backend);
         same_length("host copy", v.n, host.len())?;
         self.queue().write(&v.memory, host)
     }

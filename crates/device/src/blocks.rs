@@ -11,7 +11,7 @@ use crate::error::same_length;
 use crate::memory::{Buffer, bytes, convert};
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
-use crate::{DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceVector};
 
 /// Blocks with at least this many rows are multiplied by a group of items, smaller blocks by one item.
 const LARGE: usize = 33;
@@ -21,7 +21,7 @@ const LARGE: usize = 33;
 /// Blocks below 33 x 33 are stored in slices, entry by entry, if the items of the device run in lockstep.
 /// Larger blocks are stored row by row.
 pub struct DeviceBlocks<V: Real, S: Real = V> {
-    pub(crate) on: OnDevice<V>,
+    pub(crate) backend: DeviceBackend<V>,
     pub(crate) size: usize,
     pub(crate) count: usize,
     pub(crate) slice: usize,
@@ -38,10 +38,10 @@ pub(crate) fn slice_of(size: usize, slice: usize) -> usize {
 }
 
 impl<V: Real, S: Real> DeviceBlocks<V, S> {
-    pub(crate) fn new<T: Real>(on: &OnDevice<V, S>, host: &DenseBlocks<T>) -> Result<Self, Error> {
+    pub(crate) fn new<T: Real>(backend: &DeviceBackend<V, S>, host: &DenseBlocks<T>) -> Result<Self, Error> {
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
         let (size, count) = (host.size(), host.count());
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         let slice = slice_of(size, queue.program.slice);
         let stored = format!("-D STORED={}", Type::of::<S>());
         let module = if size < LARGE {
@@ -54,16 +54,25 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
         let mut values = vec![S::zero(); count.next_multiple_of(slice) * size * size];
         arrange(host, slice, &mut values);
         let values = queue.allocate(Type::of::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
-        Ok(Self { on: on.plain(), size, count, slice, values, kernel, inversion: None, of: PhantomData })
+        Ok(Self {
+            backend: backend.plain(),
+            size,
+            count,
+            slice,
+            values,
+            kernel,
+            inversion: None,
+            of: PhantomData,
+        })
     }
 
     pub(crate) fn apply(&self, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
         let n = self.count * self.size;
         assert!(r.n == n && z.n == n, "blocks: {n} rows met r of {} and z of {}", r.n, z.n);
-        [&r.on, &z.on].iter().for_each(|on| self.on.assert_same(on));
+        [&r.backend, &z.backend].iter().for_each(|backend| self.backend.assert_same(backend));
         let d = Arg::Memory(&self.values);
         let (a, r, b, z) = (Arg::Number(a), Arg::Memory(&r.memory), Arg::Number(b), Arg::Memory(&z.memory));
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         if self.size < LARGE {
             let args = [Arg::Length(self.count), d, a, r, b, z];
             queue.launch(self.kernel, Items::Entries(self.count), &args);
@@ -78,11 +87,11 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
         same_length("dense blocks", self.count, host.count())?;
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
         let length = self.count.next_multiple_of(self.slice) * self.size * self.size;
-        self.on.queue().put(&self.values, length, |to: &mut [S]| arrange(host, self.slice, to))
+        self.backend.queue().put(&self.values, length, |to: &mut [S]| arrange(host, self.slice, to))
     }
 
-    pub(crate) fn assert_fits(&self, on: &OnDevice<V>, rows: usize, size: usize, method: &str) {
-        self.on.assert_same(on);
+    pub(crate) fn assert_fits(&self, backend: &DeviceBackend<V>, rows: usize, size: usize, method: &str) {
+        self.backend.assert_same(backend);
         assert!(self.size == size && self.count * size == rows, "{method}: D does not fit A");
     }
 }

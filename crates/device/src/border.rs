@@ -16,7 +16,7 @@ use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items};
-use crate::{DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceVector};
 
 kernels! {
     Step { Gather = "coarsen_gather", ScatterAdd = "coarsen_scatter_add", Shift = "coarsen_shift" }
@@ -31,14 +31,14 @@ kernels! {
 /// the host, and one for each `receive`.
 ///
 /// ```
-/// # use coarsen_device::{Device, DeviceBorder, OnDevice};
+/// # use coarsen_device::{Device, DeviceBackend, DeviceBorder};
 /// # fn example(device: &Device) -> Result<(), Box<dyn std::error::Error>> {
 /// use coarsen_backend::Backend;
-/// let on = OnDevice::<f64>::on(device)?;
-/// let mut border = DeviceBorder::new(&on, [1; 2], [3; 2], [&[2, 0], &[1]])?; // entries 2 and 0 are sent; row 1 is at the border
-/// let (x, mut ghosts) = (on.vector(&[1.0, 2.0, 3.0])?, on.zeros(1)?);
+/// let backend = DeviceBackend::<f64>::new(device)?;
+/// let mut border = DeviceBorder::new(&backend, [1; 2], [3; 2], [&[2, 0], &[1]])?; // entries 2 and 0 are sent; row 1 is at the border
+/// let (x, mut ghosts) = (backend.vector(&[1.0, 2.0, 3.0])?, backend.zeros(1)?);
 /// border.begin(&x)?;
-/// let mut y = on.vector(&[0.0; 3])?; // any kernel on other vectors
+/// let mut y = backend.vector(&[0.0; 3])?; // any kernel on other vectors
 /// let mut sent = [0.0; 2];
 /// border.end(&mut sent)?;
 /// assert_eq!(sent, [3.0, 1.0]);
@@ -47,7 +47,7 @@ kernels! {
 /// # Ok(()) }
 /// ```
 pub struct DeviceBorder<V: Real> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     module: usize,
     /// The entries of a node, and the numbers of nodes, of x and of y.
     sizes: [usize; 2],
@@ -79,7 +79,7 @@ impl<V: Real> DeviceBorder<V> {
     /// [`Error::Shape`] for nodes outside the vector and rows that do not increase; [`Error::Build`],
     /// [`Error::Memory`] and [`Error::Device`] of the backend.
     pub fn new(
-        on: &OnDevice<V>,
+        backend: &DeviceBackend<V>,
         sizes: [usize; 2],
         nodes: [usize; 2],
         [sent, rows]: [&[u32]; 2],
@@ -95,24 +95,24 @@ impl<V: Real> DeviceBorder<V> {
         }
         let options = format!("-D SIZE={} -D ROWS={}", sizes[0], sizes[1]);
         let module = Module { sources: &coarsen_kernels::BORDER, kernels: Step::NAMES, options };
-        let module = on.queue().module(&module)?;
-        let outgoing = on.zeros(sent.len() * sizes[0])?;
+        let module = backend.queue().module(&module)?;
+        let outgoing = backend.zeros(sent.len() * sizes[0])?;
         let list = |nodes: &[u32]| -> Result<List, Error> {
-            Ok(List { memory: on.queue().list(nodes)?, count: nodes.len() })
+            Ok(List { memory: backend.queue().list(nodes)?, count: nodes.len() })
         };
         let (sent, rows) = (list(sent)?, list(rows)?);
-        Ok(Self { on: on.clone(), module, sizes, nodes, sent, outgoing, read: None, rows })
+        Ok(Self { backend: backend.clone(), module, sizes, nodes, sent, outgoing, read: None, rows })
     }
 
     fn launch(&self, step: Step, nodes: &List, [from, to]: [&DeviceVector<V>; 2]) {
         let memory = [&nodes.memory, &from.memory, &to.memory].map(Arg::Memory);
         let args = [Arg::Length(nodes.count), memory[0], memory[1], memory[2]];
-        self.on.queue().launch(step.of(self.module), Items::Entries(nodes.count), &args);
+        self.backend.queue().launch(step.of(self.module), Items::Entries(nodes.count), &args);
     }
 
     fn assert_fits(&self, x: &DeviceVector<V>, entries: usize) {
         assert_eq!(x.size(), entries, "border: a vector of another length");
-        self.on.assert_same(&x.on);
+        self.backend.assert_same(&x.backend);
     }
 
     /// The number of entries that are sent.
@@ -127,7 +127,7 @@ impl<V: Real> DeviceBorder<V> {
     pub fn begin(&mut self, x: &DeviceVector<V>) -> Result<(), Error> {
         self.assert_fits(x, self.nodes[0] * self.sizes[0]);
         self.launch(Step::Gather, &self.sent, [x, &self.outgoing]);
-        self.on.queue().begin_read(&self.outgoing.memory, self.outgoing.n, &mut self.read)
+        self.backend.queue().begin_read(&self.outgoing.memory, self.outgoing.n, &mut self.read)
     }
 
     /// Waits for the entries that [`begin`](Self::begin) reads, node after node.
@@ -136,7 +136,7 @@ impl<V: Real> DeviceBorder<V> {
     /// [`Error::Shape`] for another length, [`Error::Device`] if the backend fails. *Panics* before any `begin`.
     pub fn end(&mut self, host: &mut [V]) -> Result<(), Error> {
         same_length("entries that are sent", self.outgoing.n, host.len())?;
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.state()?; // if the backend has failed, there may be no read
         queue.end_read(self.read.as_mut().expect("a read that has begun"), host)
     }
@@ -147,8 +147,8 @@ impl<V: Real> DeviceBorder<V> {
     /// # Errors
     /// [`Error::Shape`] if there are fewer entries, [`Error::Device`] if the backend fails. *Panics* for another backend.
     pub fn receive(&self, ghosts: &mut DeviceVector<V>, first: usize, host: &[V]) -> Result<(), Error> {
-        self.on.assert_same(&ghosts.on);
-        self.on.queue().write_beside(&ghosts.memory, first, host)
+        self.backend.assert_same(&ghosts.backend);
+        self.backend.queue().write_beside(&ghosts.memory, first, host)
     }
 
     /// Adds node k of t to row `rows[k]` of y.
@@ -171,6 +171,6 @@ impl<V: Real> DeviceBorder<V> {
         assert!(inside, "border: nodes {range:?} to node {at} of {:?} nodes", self.nodes);
         let [n, first, at] = [range.len() * size, range.start * size, at * size].map(Arg::Length);
         let args = [n, first, at, Arg::Memory(&x.memory), Arg::Memory(&y.memory)];
-        self.on.queue().launch(Step::Shift.of(self.module), Items::Entries(range.len() * size), &args);
+        self.backend.queue().launch(Step::Shift.of(self.module), Items::Entries(range.len() * size), &args);
     }
 }

@@ -9,7 +9,7 @@ use crate::matrix::Operand;
 use crate::memory::Buffer;
 use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items};
-use crate::{DeviceBlocks, DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceBlocks, DeviceVector};
 
 /// The fault number that means no fault.
 const SOUND: u32 = u32::MAX;
@@ -48,8 +48,8 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         let operand = a.into();
         let size = operand.block.0;
         let zeros = DenseBlocks::new(size, vec![S::zero(); operand.rows * size * size])?;
-        let blocks = DeviceBlocks::new(&operand.on.stored::<S>(), &zeros)?;
-        let inversion = Inversion::new(operand.on)?;
+        let blocks = DeviceBlocks::new(&operand.backend.stored::<S>(), &zeros)?;
+        let inversion = Inversion::new(operand.backend)?;
         let mut built = Self { blocks, inversion, omega: V::from_f64(omega) };
         built.inversion.run(&operand, &built.blocks)?;
         built.check()?;
@@ -123,8 +123,8 @@ fn module<V: Real, S: Real>(a: &Operand<'_, V, S>, d: &DeviceBlocks<V, S>) -> Mo
 }
 
 impl Inversion {
-    pub(crate) fn new<V: Real>(on: &OnDevice<V>) -> Result<Self, Error> {
-        let mut queue = on.queue();
+    pub(crate) fn new<V: Real>(backend: &DeviceBackend<V>) -> Result<Self, Error> {
+        let mut queue = backend.queue();
         let groups = queue.program.groups(usize::MAX);
         let faults = queue.allocate(Type::Index, 4 * groups, None)?;
         let bounds = queue.allocate(Type::of::<V>(), size_of::<V>() * groups, None)?;
@@ -144,8 +144,8 @@ impl Inversion {
         if a.rows > MOST {
             return Err(Error::TooLarge { what: "block rows of a diagonal", count: a.rows, limit: MOST });
         }
-        d.on.assert_same(a.on);
-        let mut queue = a.on.queue();
+        d.backend.assert_same(a.backend);
+        let mut queue = a.backend.queue();
         self.module = queue.module(&module(a, d))?;
         let entry = Step::Invert.of(self.module);
         self.groups = if a.rows == 0 { 0 } else { queue.program.groups(a.work()) };
@@ -163,7 +163,7 @@ impl Inversion {
         a: &Operand<'_, V, S>,
         d: &DeviceBlocks<V, S>,
     ) -> Result<f64, Error> {
-        let mut queue = a.on.queue();
+        let mut queue = a.backend.queue();
         let entry = Step::RowSums.of(self.module);
         for range in a.ranges {
             let (args, count) = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.bounds)]);
@@ -182,7 +182,7 @@ impl Inversion {
         method: &'static str,
     ) -> Result<(), SetupError> {
         let mut faults = vec![SOUND; self.groups];
-        d.on.queue().read_list(&self.faults, &mut faults)?;
+        d.backend.queue().read_list(&self.faults, &mut faults)?;
         let Some(fault) = faults.into_iter().filter(|fault| *fault != SOUND).min() else { return Ok(()) };
         let node = (fault / FAULTS) as usize;
         let row = node * d.size;
@@ -198,7 +198,7 @@ impl Inversion {
 fn smallest<V: Real, S: Real>(d: &DeviceBlocks<V, S>, node: usize) -> Result<f64, Error> {
     let area = d.size * d.size;
     let mut all = vec![S::zero(); d.count.next_multiple_of(d.slice) * area];
-    d.on.queue().read(&d.values, &mut all)?;
+    d.backend.queue().read(&d.values, &mut all)?;
     let first = node / d.slice * d.slice * area + node % d.slice;
     let inverse: Vec<S> = (0..area).map(|e| all[first + e * d.slice]).collect();
     let mut block = vec![S::zero(); area];

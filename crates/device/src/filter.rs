@@ -21,7 +21,7 @@ use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::{Module, NONE, kernels};
 use crate::queue::{Arg, Items};
-use crate::{DeviceContacts, DeviceMatrix, DeviceScalar, DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceContacts, DeviceMatrix, DeviceScalar, DeviceVector};
 
 kernels! {
     Step {
@@ -43,7 +43,7 @@ kernels! {
 /// pattern for each constrained node, and three synchronisations for `replace`; none otherwise. *Memory* (b² + 1) values and 8 bytes
 /// for each node.
 pub struct DeviceFilter<V: Real> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     nodes: usize,
     block: usize,
     /// The number of constrained nodes.
@@ -64,7 +64,7 @@ impl<V: Real> DeviceFilter<V> {
     /// # Errors
     /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] from 2³² nodes on, [`Error::Memory`] if it does not
     /// fit, [`Error::Device`] if the backend has failed.
-    pub fn new<S>(on: &OnDevice<V, S>, nodes: usize, block: usize) -> Result<Self, Error> {
+    pub fn new<S>(backend: &DeviceBackend<V, S>, nodes: usize, block: usize) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceFilter::block", value: 0.0, range: "1 or more" });
         }
@@ -73,15 +73,15 @@ impl<V: Real> DeviceFilter<V> {
             return Err(Error::TooLarge { what, count: nodes, limit });
         }
         let entries = nodes.saturating_mul(block.saturating_mul(block));
-        on.check_memory((entries.saturating_add(nodes) * size_of::<V>() + 8 * nodes) as u64)?;
-        let mut queue = on.queue();
+        backend.check_memory((entries.saturating_add(nodes) * size_of::<V>() + 8 * nodes) as u64)?;
+        let mut queue = backend.queue();
         let groups = queue.list(&vec![NONE; nodes])?;
         let list = queue.allocate(Type::Index, 4 * nodes, None)?;
         let basis = queue.allocate(Type::of::<V>(), size_of::<V>() * entries, None)?;
         let scales = queue.allocate(Type::of::<V>(), size_of::<V>() * nodes, None)?;
         drop(queue);
-        let (on, staging, rows) = (on.plain(), [Vec::new(), Vec::new()], Vec::new());
-        Ok(Self { on, nodes, block, count: 0, groups, list, basis, scales, staging, rows })
+        let (backend, staging, rows) = (backend.plain(), [Vec::new(), Vec::new()], Vec::new());
+        Ok(Self { backend, nodes, block, count: 0, groups, list, basis, scales, staging, rows })
     }
 
     /// Replaces the constraints, and uploads their nodes and directions: one synchronisation for each of three lists.
@@ -104,7 +104,7 @@ impl<V: Real> DeviceFilter<V> {
             rows.extend(basis.iter().map(|q| V::from_f64(*q)));
             rows.resize(list.len() * b * b, V::zero());
         }
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.write_list(&self.groups, groups)?;
         queue.write_list(&self.list, list)?;
         queue.write(&self.basis, rows)?;
@@ -132,7 +132,7 @@ impl<V: Real> DeviceFilter<V> {
         same_length("filter, block columns of the matrix", self.nodes, a.pattern().columns())?;
         same_length("filter, rows of a block", self.block, a.block().0)?;
         same_length("filter, columns of a block", self.block, a.block().1)?;
-        self.on.assert_same(a.on());
+        self.backend.assert_same(a.backend());
         filtered.check_alike(a)?;
         let stored = |node: usize| a.pattern().find(node, node).is_some();
         if let Some(node) = self.staging[1].iter().map(|&node| node as usize).find(|&node| !stored(node)) {
@@ -144,23 +144,23 @@ impl<V: Real> DeviceFilter<V> {
             [&self.groups, &self.list, &self.basis, &self.scales].map(Arg::Memory);
         if self.count > 0 {
             let traces = a.ranges().iter().map(|range| {
-                let [trace] = DeviceScalar::results(&self.on);
+                let [trace] = DeviceScalar::results(&self.backend);
                 let args = [&range.args()[..], &[Arg::Partial]].concat();
                 let entries = self.nodes * self.block * self.block;
-                self.on.queue().reduce(Step::Trace.of(module), entries, &args, &[trace.slot()]);
+                self.backend.queue().reduce(Step::Trace.of(module), entries, &args, &[trace.slot()]);
                 trace
             });
             if let Some(trace) = traces.reduce(Add::add) {
                 let (rows, count) = (Arg::Length(self.nodes), Arg::Length(self.count));
                 let more = [rows, count, Arg::Slots, Arg::Index(trace.slot()), list, basis, scales];
-                let mut queue = self.on.queue();
+                let mut queue = self.backend.queue();
                 for range in a.ranges() {
                     let args = [&range.args()[..], &more].concat();
                     queue.launch(Step::Scales.of(module), Items::Entries(self.count), &args);
                 }
             }
         }
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         for (range, to) in a.ranges().iter().zip(filtered.ranges()) {
             let args = [&range.args()[..], &[groups, basis, scales, Arg::Memory(&to.values)]].concat();
             queue.launch(Step::Matrix.of(module), Items::Entries(range.layout.rows.len()), &args);
@@ -182,7 +182,7 @@ impl<V: Real> DeviceFilter<V> {
         for set in [c, filtered] {
             same_length("filter, nodes of a contact set", self.nodes, set.nodes())?;
             same_length("filter, unknowns of a contact block", self.block, set.block())?;
-            self.on.assert_same(&set.on);
+            self.backend.assert_same(&set.backend);
         }
         let (count, capacity) = (c.capacity(), filtered.capacity());
         if count > capacity {
@@ -192,7 +192,7 @@ impl<V: Real> DeviceFilter<V> {
         let module = self.module::<S>(1)?;
         let [starts, places, values] = c.args();
         let [groups, basis, to] = [&self.groups, &self.basis, &filtered.values].map(Arg::Memory);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.copy(&c.starts, &filtered.starts, 4 * (self.nodes + 1));
         queue.copy(&c.places, &filtered.places, 4 * count);
         let args = [Arg::Length(self.nodes), starts, places, values, groups, basis, to];
@@ -206,10 +206,10 @@ impl<V: Real> DeviceFilter<V> {
     /// [`Error::Build`] of the driver, [`Error::Device`] if the backend has failed.
     pub fn project(&self, x: &mut DeviceVector<V>) -> Result<(), Error> {
         assert_eq!(x.n, self.nodes * self.block, "project: a filter met a vector of another length");
-        self.on.assert_same(&x.on);
+        self.backend.assert_same(&x.backend);
         let module = self.module::<V>(1)?;
         let [list, basis, x] = [&self.list, &self.basis, &x.memory].map(Arg::Memory);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.launch(
             Step::Vector.of(module),
             Items::Entries(self.count),
@@ -221,6 +221,10 @@ impl<V: Real> DeviceFilter<V> {
     /// The kernels for values stored in `S`, in slices of `slice` rows, compiled if the backend does not have them yet.
     fn module<S: Real>(&self, slice: usize) -> Result<usize, Error> {
         let options = format!("-D STORED={} -D SIZE={} -D SLICE={slice}", Type::of::<S>(), self.block);
-        self.on.queue().module(&Module { sources: &coarsen_kernels::FILTER, kernels: Step::NAMES, options })
+        self.backend.queue().module(&Module {
+            sources: &coarsen_kernels::FILTER,
+            kernels: Step::NAMES,
+            options,
+        })
     }
 }

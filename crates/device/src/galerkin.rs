@@ -15,7 +15,7 @@ use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items, Queue};
-use crate::{DeviceMatrix, Format, OnDevice};
+use crate::{DeviceBackend, DeviceMatrix, Format};
 
 kernels! {
     Step {
@@ -33,7 +33,7 @@ kernels! {
 /// product, and the values of A P in the precision of vectors. *Cost* as on the host; in addition the two
 /// slot numbers of every block product are read.
 pub struct DeviceGalerkin<V: Real> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     module: usize,
     /// The patterns and layouts of A, P and A_c.
     of: [(Arc<Pattern>, Format); 3],
@@ -84,7 +84,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// more products than `u32` can number, [`Error::Allocation`] if a matrix takes several buffers, or a list more than one;
     /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
         [a, p, coarse]: [&DeviceMatrix<V, S>; 3],
         without_basis: &[u32],
     ) -> Result<Self, Error> {
@@ -132,18 +132,18 @@ impl<V: Real> DeviceGalerkin<V> {
             p.slice(),
             coarse.slice()
         );
-        let module = on.queue().module(&Module {
+        let module = backend.queue().module(&Module {
             sources: &coarsen_kernels::GALERKIN,
             kernels: Step::NAMES,
             options,
         })?;
         let bytes = lists.right.count() * b * k * size_of::<V>();
-        on.check_memory((bytes + 8 * (lists.right.factors.len() + lists.left.factors.len())) as u64)?;
+        backend.check_memory((bytes + 8 * (lists.right.factors.len() + lists.left.factors.len())) as u64)?;
         let (of_a, of_p) = (a.slots()?, p.slots()?);
         let [of_a, of_p] = [&of_a, &of_p].map(|slots| |block: u32| slots[block as usize]);
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         Ok(Self {
-            on: on.plain(),
+            backend: backend.plain(),
             module,
             of: [a, p, coarse].map(|m| (m.pattern().clone(), m.format())),
             right: List::of(&mut queue, &lists.right, [&of_a, &of_p])?,
@@ -161,7 +161,7 @@ impl<V: Real> DeviceGalerkin<V> {
         m: &DeviceMatrix<V, S>,
         (pattern, format): &(Arc<Pattern>, Format),
     ) -> Result<(), Error> {
-        self.on.assert_same(m.on());
+        self.backend.assert_same(m.backend());
         if Pattern::same(pattern, m.pattern()) && *format == m.format() {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl<V: Real> DeviceGalerkin<V> {
             [a.whole()?, p.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
         let [q, slots, slots_without_basis] =
             [&self.q, &self.slots, &self.slots_without_basis].map(Arg::Memory);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         let mut launch = |step: Step, list: &List, rows: usize, more: &[Arg<'_, V>]| {
             let mut all = [Arg::Length(list.count); 8];
             all[1..3].copy_from_slice(&[&list.starts, &list.entries].map(Arg::Memory));
@@ -211,7 +211,7 @@ impl<V: Real> DeviceGalerkin<V> {
         let stored = coarse.stored();
         let [d, coarse] = [d.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
         let all = [Arg::Length(stored), d, coarse];
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.launch(Step::Add.of(self.module), Items::Entries(stored), &all);
         queue.state()
     }

@@ -1,16 +1,16 @@
 //! Vectors, matrices and preconditioners in the memory of a device, for the same Krylov methods as on the
 //! host.
 //!
-//! [`OnDevice`] is the backend: a device, an in-order queue, and the compiled kernels. Operations enqueue kernels
+//! [`DeviceBackend`] is the backend: a device, an in-order queue, and the compiled kernels. Operations enqueue kernels
 //! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. The host
-//! synchronises only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these synchronisations.
+//! synchronises only for reads of scalars, transfers and `sync`; [`DeviceBackend::counters`] counts these synchronisations.
 //!
 //! A crate for a device API, such as OpenCL, implements [`Driver`] (buffers, transfers, compilation, launches) and opens it
 //! ([`Open`]). Everything else is in this crate and does not depend on an API. A user needs only a list of [`Device`]s.
 //!
 //! Operations without a `Result` cannot report a driver error directly. The queue keeps the first failure and
 //! launches nothing more. Numbers read afterwards are NaN, which ends every solve. `sync`, `like` and the
-//! methods of [`OnDevice`] return this failure as [`Error::Device`](coarsen_core::Error::Device). A failed
+//! methods of [`DeviceBackend`] return this failure as [`Error::Device`](coarsen_core::Error::Device). A failed
 //! backend cannot be used again; make a new one.
 //!
 //! A method that is generic over a [`Backend`](coarsen_backend::Backend) is set up on the host and applied on the device.
@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`driver`](Driver) | the traits that an API implements |
 //! | [`device`](Device) | the properties of a device |
-//! | [`on_device`](OnDevice) | the backend; `backend` implements [`Backend`](coarsen_backend::Backend) for it |
+//! | [`device_backend`](DeviceBackend) | the backend; `backend` implements [`Backend`](coarsen_backend::Backend) for it |
 //! | `queue` | launches, synchronisations, the first failure, transfers |
 //! | `memory`, `slots` | buffers; the slots of scalars |
 //! | `program` | kernels by name, compiled and checked |
@@ -45,6 +45,7 @@ mod blocks;
 mod border;
 pub mod conformance;
 mod device;
+mod device_backend;
 mod diagonal;
 mod driver;
 mod error;
@@ -53,7 +54,6 @@ mod galerkin;
 mod matrix;
 mod memory;
 mod numeric;
-mod on_device;
 mod program;
 mod queue;
 mod rows;
@@ -69,13 +69,13 @@ pub use assembly::{DeviceEll, DeviceStream};
 pub use blocks::DeviceBlocks;
 pub use border::DeviceBorder;
 pub use device::Device;
+pub use device_backend::DeviceBackend;
 pub use diagonal::DeviceJacobi;
 pub use driver::{Access, Argument, Built, Driver, Kernel, Object, Open, Recorded, Staging, Type};
 pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;
 pub use matrix::{DeviceMatrix, DeviceSymmetric, Format, Operand};
-pub use on_device::OnDevice;
 pub use queue::Counters;
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;

@@ -6,9 +6,9 @@ use coarsen_sparse::Bsr;
 
 use crate::diagonal::Inversion;
 use crate::galerkin::DeviceGalerkin;
-use crate::{DeviceBlocks, DeviceMatrix, OnDevice};
+use crate::{DeviceBackend, DeviceBlocks, DeviceMatrix};
 
-impl<V: Real, S: Real> NumericBackend for OnDevice<V, S> {
+impl<V: Real, S: Real> NumericBackend for DeviceBackend<V, S> {
     type Galerkin = DeviceGalerkin<V>;
 
     fn galerkin(
@@ -55,7 +55,7 @@ impl<V: Real, S: Real> NumericBackend for OnDevice<V, S> {
     ) -> Result<Option<f64>, SetupError> {
         let mut inversion = match d.inversion.take() {
             Some(inversion) => inversion,
-            None => Inversion::new(a.on())?,
+            None => Inversion::new(a.backend())?,
         };
         let operand = a.operand();
         let done = inversion.run(&operand, d).map_err(SetupError::from);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use coarsen_core::{Real, Scalar};
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::queue::Operation;
 use crate::slots::CONSTANTS;
 
@@ -22,7 +22,7 @@ pub struct DeviceScalar<T: Real>(Arc<Slot<T>>);
 
 /// A slot, freed with its last user.
 struct Slot<T: Real> {
-    on: OnDevice<T>,
+    backend: DeviceBackend<T>,
     number: OnceLock<u32>,
     /// The value, if it comes from the host.
     value: Option<T>,
@@ -30,56 +30,60 @@ struct Slot<T: Real> {
 
 impl<T: Real> DeviceScalar<T> {
     /// Returns a scalar with a number from the host. Constants have slots of their own.
-    pub(crate) fn known(on: &OnDevice<T>, v: T) -> Self {
+    pub(crate) fn known(backend: &DeviceBackend<T>, v: T) -> Self {
         let same = |c: &f64| *c == v.as_f64() && c.is_sign_positive() == v.is_sign_positive();
         let constant = CONSTANTS.iter().position(same).map(|slot| OnceLock::from(slot as u32));
-        Self(Arc::new(Slot { on: on.clone(), number: constant.unwrap_or_default(), value: Some(v) }))
+        Self(Arc::new(Slot {
+            backend: backend.clone(),
+            number: constant.unwrap_or_default(),
+            value: Some(v),
+        }))
     }
 
-    fn at(on: &OnDevice<T>, slot: u32) -> Self {
-        Self(Arc::new(Slot { on: on.clone(), number: slot.into(), value: None }))
+    fn at(backend: &DeviceBackend<T>, slot: u32) -> Self {
+        Self(Arc::new(Slot { backend: backend.clone(), number: slot.into(), value: None }))
     }
 
     /// Returns N new slots for the results of a reduction.
-    pub(crate) fn results<const N: usize>(on: &OnDevice<T>) -> [Self; N] {
-        std::array::from_fn(|_| Self::at(on, on.queue().take()))
+    pub(crate) fn results<const N: usize>(backend: &DeviceBackend<T>) -> [Self; N] {
+        std::array::from_fn(|_| Self::at(backend, backend.queue().take()))
     }
 
-    pub(crate) fn on(&self) -> &OnDevice<T> {
-        &self.0.on
+    pub(crate) fn backend(&self) -> &DeviceBackend<T> {
+        &self.0.backend
     }
 
     /// Returns the slot. Locks the queue if a number from the host is not in a slot yet.
     pub(crate) fn slot(&self) -> u32 {
-        let set = || self.on().queue().set(self.0.value.unwrap_or_else(T::nan));
+        let set = || self.backend().queue().set(self.0.value.unwrap_or_else(T::nan));
         *self.0.number.get_or_init(set)
     }
 
     /// Returns the numbers; synchronises once, unless all of them come from the host. They are NaN after a failure.
     pub(crate) fn read_all<const N: usize>(s: [&Self; N]) -> [T; N] {
         let Some(first) = s.first() else { return [T::nan(); N] };
-        s.iter().for_each(|s| first.on().assert_same(s.on()));
-        if first.on().queue().state().is_ok() && s.iter().all(|s| s.0.value.is_some()) {
+        s.iter().for_each(|s| first.backend().assert_same(s.backend()));
+        if first.backend().queue().state().is_ok() && s.iter().all(|s| s.0.value.is_some()) {
             return s.map(|s| s.0.value.unwrap_or_else(T::nan));
         }
         let slots = s.map(Self::slot);
-        first.on().queue().read_slots(slots)
+        first.backend().queue().read_slots(slots)
     }
 
     /// Returns a new slot with the result of an operation on at most three operands.
     fn computed(operation: Operation, operands: &[&Self]) -> Self {
-        let on = operands[0].on();
-        operands.iter().for_each(|s| on.assert_same(s.on()));
+        let backend = operands[0].backend();
+        operands.iter().for_each(|s| backend.assert_same(s.backend()));
         let slots = std::array::from_fn(|k| operands.get(k).map_or(0, |s| s.slot()));
-        let slot = on.queue().compute(operation, slots);
-        Self::at(on, slot)
+        let slot = backend.queue().compute(operation, slots);
+        Self::at(backend, slot)
     }
 }
 
 impl<T: Real> Drop for Slot<T> {
     fn drop(&mut self) {
         if let Some(&slot) = self.number.get() {
-            self.on.queue().release(slot);
+            self.backend.queue().release(slot);
         }
     }
 }
@@ -131,6 +135,6 @@ operations! {
 
 impl<T: Real> fmt::Debug for DeviceScalar<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a scalar of {:?}", self.on())
+        write!(f, "a scalar of {:?}", self.backend())
     }
 }

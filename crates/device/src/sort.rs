@@ -2,7 +2,7 @@
 
 use coarsen_core::{Error, Real};
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::{Module, kernels};
@@ -44,14 +44,14 @@ impl Sorting {
     /// Compiles the kernels and allocates buffers for `count` keys of `bits` bits, and for scans of up to
     /// `longest` entries.
     pub(crate) fn new<V: Real>(
-        on: &OnDevice<V>,
+        backend: &DeviceBackend<V>,
         count: usize,
         bits: usize,
         longest: usize,
     ) -> Result<Self, Error> {
         let digits = (1 << DIGIT) * count.div_ceil(SORTED);
         let options = format!("-D CHUNK={CHUNK}");
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         let module =
             queue.module(&Module { sources: &coarsen_kernels::SORT, kernels: Step::NAMES, options })?;
         let keys = queue.allocate(Type::Length, 8 * count, None)?;

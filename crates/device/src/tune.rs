@@ -10,7 +10,7 @@ use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::assembly::from_triplets;
 use coarsen_sparse::{Bsr, SparseError};
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 
 /// The number of rows of the test matrix.
 const ROWS: usize = 1 << 17;
@@ -21,7 +21,7 @@ const BAND: usize = 4;
 /// The number of calls of each kernel; the fastest call counts.
 const CALLS: usize = 7;
 
-impl<V: Real> OnDevice<V> {
+impl<V: Real> DeviceBackend<V> {
     /// Finds the work-group size for which a vector operation and a product together are fastest. The size is
     /// used from now on, stored in the cache for later backends, and returned.
     ///

@@ -9,7 +9,7 @@ use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::Kernel;
 use crate::queue::{Arg, Items, SUMS};
-use crate::{DeviceScalar, OnDevice};
+use crate::{DeviceBackend, DeviceScalar};
 
 /// The number of inner products per pass.
 const DOTS: usize = 4;
@@ -23,19 +23,19 @@ const PAIRS: usize = SUMS / 2;
 /// are computed in another order than on the host. The backend keeps the first failure; see the documentation
 /// of this crate.
 pub struct DeviceVector<T: Real> {
-    pub(crate) on: OnDevice<T>,
+    pub(crate) backend: DeviceBackend<T>,
     pub(crate) memory: Buffer,
     pub(crate) n: usize,
 }
 
-impl<V: Real, S> OnDevice<V, S> {
+impl<V: Real, S> DeviceBackend<V, S> {
     /// Returns a vector of n zeros.
     ///
     /// # Errors
     /// [`Error::Memory`] if there is not enough, [`Error::Device`] if the backend has failed.
     pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
         let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
-        let mut zeros = DeviceVector { on: self.plain(), memory, n };
+        let mut zeros = DeviceVector { backend: self.plain(), memory, n };
         zeros.fill(V::zero());
         self.queue().state()?;
         Ok(zeros)
@@ -44,19 +44,19 @@ impl<V: Real, S> OnDevice<V, S> {
 
 impl<T: Real> DeviceVector<T> {
     /// Returns the backend of the vector.
-    pub fn on(&self) -> &OnDevice<T> {
-        &self.on
+    pub fn backend(&self) -> &DeviceBackend<T> {
+        &self.backend
     }
 
     fn assert_meets(&self, operation: &str, others: &[&Self]) {
         for other in others {
             assert_eq!(self.n, other.n, "{operation}: lengths differ");
-            self.on.assert_same(&other.on);
+            self.backend.assert_same(&other.backend);
         }
     }
 
     fn factor(&self, a: &DeviceScalar<T>) -> Arg<'_, T> {
-        self.on.assert_same(a.on());
+        self.backend.assert_same(a.backend());
         Arg::Index(a.slot())
     }
 }
@@ -74,57 +74,57 @@ impl<T: Real> Vector for DeviceVector<T> {
     }
 
     fn like(&self) -> Result<Self, Error> {
-        self.on.zeros(self.n)
+        self.backend.zeros(self.n)
     }
 
     /// Takes a new buffer if this one is too small, or at another backend. The buffer never becomes smaller.
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
-        let (on, n) = (&other.on, other.n);
-        if !on.is_same(&self.on) || self.memory.check(0, n * size_of::<T>()).is_err() {
-            *self = on.zeros(n)?;
+        let (backend, n) = (&other.backend, other.n);
+        if !backend.is_same(&self.backend) || self.memory.check(0, n * size_of::<T>()).is_err() {
+            *self = backend.zeros(n)?;
             return Ok(());
         }
         self.n = n;
         self.fill(T::zero());
-        on.queue().state()
+        backend.queue().state()
     }
 
     fn same_layout(&self, other: &Self) -> bool {
-        self.n == other.n && self.on.is_same(&other.on)
+        self.n == other.n && self.backend.is_same(&other.backend)
     }
 
     fn scalar(&self, v: T) -> DeviceScalar<T> {
-        DeviceScalar::known(&self.on, v)
+        DeviceScalar::known(&self.backend, v)
     }
 
     fn fill(&mut self, v: T) {
         let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Number(v)];
-        self.on.queue().launch(Kernel::Fill, Items::Packs(self.n), &args);
+        self.backend.queue().launch(Kernel::Fill, Items::Packs(self.n), &args);
     }
 
     fn first_not_finite(&self) -> Option<usize> {
         let mut here = vec![T::zero(); self.n];
-        self.on.read(self, &mut here).ok()?;
+        self.backend.read(self, &mut here).ok()?;
         here.first_not_finite()
     }
 
     fn copy(&mut self, x: &Self) {
         self.assert_meets("copy", &[x]);
-        self.on.queue().copy(&x.memory, &self.memory, self.n * size_of::<T>());
+        self.backend.queue().copy(&x.memory, &self.memory, self.n * size_of::<T>());
     }
 
     fn axpby(&mut self, a: &DeviceScalar<T>, x: &Self, b: &DeviceScalar<T>) {
         self.assert_meets("axpby", &[x]);
         let (a, b) = (self.factor(a), self.factor(b));
         let args = [Arg::Length(self.n), Arg::Slots, a, Arg::Memory(&x.memory), b, Arg::Memory(&self.memory)];
-        self.on.queue().launch(Kernel::Axpby, Items::Packs(self.n), &args);
+        self.backend.queue().launch(Kernel::Axpby, Items::Packs(self.n), &args);
     }
 
     fn hadamard(&mut self, a: &DeviceScalar<T>, d: &Self, x: &Self, b: &DeviceScalar<T>) {
         self.assert_meets("hadamard", &[d, x]);
         let (a, b) = (self.factor(a), self.factor(b));
         let [d, x, y] = [d, x, self].map(|v| Arg::Memory(&v.memory));
-        self.on.queue().launch(
+        self.backend.queue().launch(
             Kernel::Hadamard,
             Items::Packs(self.n),
             &[Arg::Length(self.n), Arg::Slots, a, d, x, b, y],
@@ -134,14 +134,14 @@ impl<T: Real> Vector for DeviceVector<T> {
     /// Runs one pass per four vectors in `with`.
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [DeviceScalar<T>; N] {
         self.assert_meets("dots", &with);
-        let results = DeviceScalar::results(&self.on);
+        let results = DeviceScalar::results(&self.backend);
         for (with, results) in with.chunks(DOTS).zip(results.chunks(DOTS)) {
             let mut out = [0; DOTS];
             out.iter_mut().zip(results).for_each(|(out, s)| *out = s.slot());
             let count = Arg::Index(with.len() as u32);
             let [y0, y1, y2, y3] = std::array::from_fn(|k| Arg::Memory(&with.get(k).unwrap_or(&self).memory));
             let args = [Arg::Length(self.n), count, Arg::Memory(&self.memory), y0, y1, y2, y3, Arg::Partial];
-            self.on.queue().reduce(Kernel::Dots, self.n, &args, &out[..with.len()]);
+            self.backend.queue().reduce(Kernel::Dots, self.n, &args, &out[..with.len()]);
         }
         results
     }
@@ -158,7 +158,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         };
         pairs.iter().for_each(|(x, y)| first.assert_meets("dot_magnitudes", &[x, y]));
         let sums: [Dot<_>; N] = std::array::from_fn(|_| {
-            let [value, magnitude] = DeviceScalar::results(&first.on);
+            let [value, magnitude] = DeviceScalar::results(&first.backend);
             Dot { value, magnitude }
         });
         for (pairs, sums) in pairs.chunks(PAIRS).zip(sums.chunks(PAIRS)) {
@@ -171,7 +171,7 @@ impl<T: Real> Vector for DeviceVector<T> {
             let [y0, y1, y2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).1.memory));
             let count = Arg::Count(pairs.len());
             let args = [Arg::Length(first.n), count, x0, y0, x1, y1, x2, y2, Arg::Partial];
-            first.on.queue().reduce(Kernel::DotMagnitudes, first.n, &args, &out[..2 * pairs.len()]);
+            first.backend.queue().reduce(Kernel::DotMagnitudes, first.n, &args, &out[..2 * pairs.len()]);
         }
         sums
     }
@@ -181,7 +181,7 @@ impl<T: Real> Vector for DeviceVector<T> {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        self.on.sync()
+        self.backend.sync()
     }
 
     fn pipelined_update(
@@ -195,23 +195,23 @@ impl<T: Real> Vector for DeviceVector<T> {
         let ([a, b, c], n) = ([a, b, c].map(|f| x.factor(f)), x.n);
         let [u, w, p, s, x_there, r] = [u, w, p, s, x, r].map(|v| Arg::Memory(&v.memory));
         let args = [Arg::Length(n), Arg::Slots, a, b, c, u, w, p, s, x_there, r];
-        x.on.queue().launch(Kernel::PipelinedUpdate, Items::Entries(n), &args);
+        x.backend.queue().launch(Kernel::PipelinedUpdate, Items::Entries(n), &args);
     }
 
     fn cg_update(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {
         x.assert_meets("cg_update", &[r, p, q]);
-        let [rr] = DeviceScalar::results(&x.on);
+        let [rr] = DeviceScalar::results(&x.backend);
         let a = x.factor(a);
         let n = x.n;
         let [p, q, x, r] = [p, q, x, r].map(|v| Arg::Memory(&v.memory));
         let args = [Arg::Length(n), Arg::Slots, a, p, q, x, r, Arg::Partial];
-        rr.on().queue().reduce(Kernel::CgUpdate, n, &args, &[rr.slot()]);
+        rr.backend().queue().reduce(Kernel::CgUpdate, n, &args, &[rr.slot()]);
         rr
     }
 }
 
 impl<T: Real> fmt::Debug for DeviceVector<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} entries of {:?}", self.n, self.on)
+        write!(f, "{} entries of {:?}", self.n, self.backend)
     }
 }

@@ -16,15 +16,16 @@ use coarsen_krylov::Cg;
 use coarsen_problems::cloth;
 
 fn main() {
-    solves(|on, rows| {
+    solves(|partition, rows| {
         let parameters = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
-        let m = parameters.build(on, rows, None).unwrap();
+        let m = parameters.build(partition, rows, None).unwrap();
         assert!(m.divided() > 0);
         m
     });
-    solves(|on, rows| {
-        let m =
-            DistSchwarz { chunk: 50, gather_below: 30, ..DistSchwarz::default() }.build(on, rows).unwrap();
+    solves(|partition, rows| {
+        let m = DistSchwarz { chunk: 50, gather_below: 30, ..DistSchwarz::default() }
+            .build(partition, rows)
+            .unwrap();
         assert!(m.divided() > 1);
         m
     });
@@ -38,11 +39,11 @@ fn solves<M: Preconditioner<DistVector<ThreadComm>>>(
     for ranks in [1, 2, 3, 4] {
         let bytes = Mutex::new(0);
         let all = ThreadComm::run(ranks, Duration::from_secs(60), |comm| {
-            let on = Partition::new(comm.clone(), Layout::even(576, 3, ranks).unwrap()).unwrap();
-            let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-            let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
-            let mut m = build(&on, &rows);
-            let (b, mut cg) = (on.part_of(&b).unwrap(), Cg::new(Stop::relative(1e-8)));
+            let partition = Partition::new(comm.clone(), Layout::even(576, 3, ranks).unwrap()).unwrap();
+            let rows = GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank())).unwrap();
+            let a = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap();
+            let mut m = build(&partition, &rows);
+            let (b, mut cg) = (partition.part_of(&b).unwrap(), Cg::new(Stop::relative(1e-8)));
             let mut x = b.like().unwrap();
             let counted = again(&comm, &bytes, || {
                 x.fill(0.0);

@@ -24,10 +24,10 @@ use crate::{Communicator, DistError, DistMatrix, DistVector, GlobalRows};
 /// ```
 /// use coarsen_core::Preconditioner;
 /// use coarsen_distributed::{DistJacobi, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
 /// let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![2.0, 4.0])?;
-/// let mut m = DistJacobi::new(&DistMatrix::new(&on, &on, &rows, Spmv::default())?, 1.0)?;
-/// let (r, mut z) = (on.vector(vec![1.0, 1.0])?, on.vector(vec![0.0; 2])?);
+/// let mut m = DistJacobi::new(&DistMatrix::new(&partition, &partition, &rows, Spmv::default())?, 1.0)?;
+/// let (r, mut z) = (partition.vector(vec![1.0, 1.0])?, partition.vector(vec![0.0; 2])?);
 /// m.apply(&r, &mut z);
 /// assert_eq!(z.own(), [0.5, 0.25]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
@@ -67,8 +67,8 @@ impl<C: Communicator, T: Real> DistJacobi<C, T> {
         size: usize,
         part: impl FnOnce(Bsr<T>) -> Result<Bsr<T>, DistError>,
     ) -> Result<Self, DistError> {
-        let (on, block) = (a.rows(), a.rows().layout().block());
-        let first_row = on.first() as usize * block;
+        let (partition, block) = (a.rows(), a.rows().layout().block());
+        let first_row = partition.first() as usize * block;
         let own = || {
             if !(omega > 0.0 && omega.is_finite()) {
                 let (name, range) = ("DistJacobi::omega", "positive and finite");
@@ -78,7 +78,7 @@ impl<C: Communicator, T: Real> DistJacobi<C, T> {
                 let ([rows, columns], [block_rows, block_columns]) = (a.unknowns(), [block; 2]);
                 return Err(SetupError::NotSquare { rows, columns, block_rows, block_columns }.into());
             }
-            let diagonal = part(of_blocks(on.count(), block, |k| a.diagonal_block(k))?)?;
+            let diagonal = part(of_blocks(partition.count(), block, |k| a.diagonal_block(k))?)?;
             let inverses = DenseBlocks::inverse_diagonal(&diagonal, method);
             let mut d = inverses.map_err(|error| DistError::of_rows(error, first_row, size))?;
             d.values_mut().iter_mut().for_each(|v| *v *= T::from_f64(omega));
@@ -92,12 +92,12 @@ impl<C: Communicator, T: Real> DistJacobi<C, T> {
                 }
             }
         };
-        let d = agree(on.comm(), own())?;
+        let d = agree(partition.comm(), own())?;
         let mut other = [f64::from(u8::from(d.kind() != PreconditionerKind::Symmetric))];
-        on.comm().all_reduce(&mut other)?;
+        partition.comm().all_reduce(&mut other)?;
         // With a negative entry, M is not positive definite.
         let kind = if other[0] > 0.0 { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
-        Ok(Self { kind, d, like: on.vector(vec![T::zero(); on.count() * block])? })
+        Ok(Self { kind, d, like: partition.vector(vec![T::zero(); partition.count() * block])? })
     }
 }
 

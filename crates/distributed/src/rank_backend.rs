@@ -35,14 +35,14 @@ pub trait RankBackend<C: Communicator>: Clone {
     ///
     /// # Errors
     /// [`DistError::Length`] for another number of entries, errors of the backend and of communication.
-    fn vector(&self, on: &Arc<Partition<C>>, own: &[f64]) -> Result<Self::Vector, DistError>;
+    fn vector(&self, partition: &Arc<Partition<C>>, own: &[f64]) -> Result<Self::Vector, DistError>;
 
     /// A vector of zeros.
     ///
     /// # Errors
     /// Those of [`vector`](Self::vector).
-    fn zeros(&self, on: &Arc<Partition<C>>) -> Result<Self::Vector, DistError> {
-        self.vector(on, &vec![0.0; on.count() * on.layout().block()])
+    fn zeros(&self, partition: &Arc<Partition<C>>) -> Result<Self::Vector, DistError> {
+        self.vector(partition, &vec![0.0; partition.count() * partition.layout().block()])
     }
 
     /// The division of the entries among ranks.
@@ -110,17 +110,17 @@ pub trait RankBackend<C: Communicator>: Clone {
     /// of the backend.
     fn set_values(a: &mut Self::Matrix, own: &GlobalRows<f64>) -> Result<(), DistError>;
 
-    /// Moves from the partition `on` to the partition `to`.
+    /// Moves from the partition `from` to the partition `to`.
     ///
     /// # Errors
     /// Those of [`Redistribution::new`], and errors of the backend.
     fn redistribution(
         &self,
-        on: &Arc<Partition<C>>,
+        from: &Arc<Partition<C>>,
         to: &Arc<Partition<C>>,
     ) -> Result<Self::Redistribution, DistError>;
 
-    /// The vector `from` of the partition `on` as one of the partition `to`. *Panics* on vectors of other partitions.
+    /// The vector `from` of the first partition as `into` of the second. *Panics* on vectors of other partitions.
     ///
     /// # Errors
     /// Errors of communication, also if the backend fails.
@@ -155,8 +155,8 @@ impl<C: Communicator> RankBackend<C> for Host {
         &self.0
     }
 
-    fn vector(&self, on: &Arc<Partition<C>>, own: &[f64]) -> Result<DistVector<C>, DistError> {
-        on.vector(own.to_vec())
+    fn vector(&self, partition: &Arc<Partition<C>>, own: &[f64]) -> Result<DistVector<C>, DistError> {
+        partition.vector(own.to_vec())
     }
 
     fn partition(v: &DistVector<C>) -> &Arc<Partition<C>> {
@@ -215,10 +215,10 @@ impl<C: Communicator> RankBackend<C> for Host {
 
     fn redistribution(
         &self,
-        on: &Arc<Partition<C>>,
+        from: &Arc<Partition<C>>,
         to: &Arc<Partition<C>>,
     ) -> Result<Redistribution<C>, DistError> {
-        Redistribution::new(on, to)
+        Redistribution::new(from, to)
     }
 
     fn forward(

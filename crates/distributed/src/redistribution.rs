@@ -35,7 +35,7 @@ pub struct Redistribution<C: Communicator> {
 /// [`kept`](Self::kept) are moved there, those of [`sent`](Self::sent) go through [`send`](Self::send), and
 /// [`receive`](Self::receive) gives the others.
 pub struct RedistributionPlan<C: Communicator> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     /// Own rows that stay on this rank, and where they begin afterwards.
     kept: (Range<usize>, usize),
     /// Ranks that take rows of this rank, and ranks whose rows this rank takes, each with the own rows.
@@ -44,34 +44,34 @@ pub struct RedistributionPlan<C: Communicator> {
 }
 
 impl<C: Communicator> Redistribution<C> {
-    /// From the partition `on` to the partition `to`.
+    /// From the partition `from` to the partition `to`.
     ///
     /// # Errors
     /// [`DistError::Communicators`], [`DistError::Length`] for partitions of different numbers of unknowns.
-    pub fn new(on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
-        if !on.comm().is_same(to.comm()) {
+    pub fn new(from: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
+        if !from.comm().is_same(to.comm()) {
             return Err(DistError::Communicators);
         }
         for (what, expected, found) in [
-            ("block rows of the other partition", on.layout().rows() as usize, to.layout().rows() as usize),
-            ("unknowns of a block row of the other partition", on.layout().block(), to.layout().block()),
+            ("block rows of the other partition", from.layout().rows() as usize, to.layout().rows() as usize),
+            ("unknowns of a block row of the other partition", from.layout().block(), to.layout().block()),
         ] {
             if expected != found {
                 return Err(DistError::Length { what, expected, found });
             }
         }
         Ok(Self {
-            forward: RedistributionPlan::new(on, to.layout()),
-            back: RedistributionPlan::new(to, on.layout()),
+            forward: RedistributionPlan::new(from, to.layout()),
+            back: RedistributionPlan::new(to, from.layout()),
         })
     }
 
-    /// The directions: to the partition `to`, and back.
+    /// The directions: from the first partition to the second, and back.
     pub fn plans(&self) -> [&RedistributionPlan<C>; 2] {
         [&self.forward, &self.back]
     }
 
-    /// The entries of this rank in the partition `to`, from those in the partition `on`. All ranks call it.
+    /// The entries of this rank in the second partition, from those in the first. All ranks call it.
     /// *Panics* on a wrong length.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl<C: Communicator> Redistribution<C> {
         self.forward.carry(from, into)
     }
 
-    /// The entries of this rank in the partition `on`, from those in the partition `to`. All ranks call it.
+    /// The entries of this rank in the first partition, from those in the second. All ranks call it.
     /// *Panics* on a wrong length.
     ///
     /// # Errors
@@ -91,8 +91,8 @@ impl<C: Communicator> Redistribution<C> {
 }
 
 impl<C: Communicator> RedistributionPlan<C> {
-    fn new(on: &Arc<Partition<C>>, to: &Layout) -> Self {
-        let rank = on.rank();
+    fn new(partition: &Arc<Partition<C>>, to: &Layout) -> Self {
+        let rank = partition.rank();
         let common = |mine: &Layout, other: &Layout| -> Vec<(usize, Range<usize>)> {
             let own = mine.range(rank);
             let meet = |rank: usize| {
@@ -102,13 +102,13 @@ impl<C: Communicator> RedistributionPlan<C> {
             };
             (0..other.ranks()).map(meet).filter(|(_, rows)| !rows.is_empty()).collect()
         };
-        let (mut given, mut taken) = (common(on.layout(), to), common(to, on.layout()));
+        let (mut given, mut taken) = (common(partition.layout(), to), common(to, partition.layout()));
         let own = |all: &[(usize, Range<usize>)]| {
             all.iter().find(|(of, _)| *of == rank).map(|(_, rows)| rows.clone())
         };
         let kept = (own(&given).unwrap_or_default(), own(&taken).unwrap_or_default().start);
         [&mut given, &mut taken].into_iter().for_each(|all| all.retain(|(of, _)| *of != rank));
-        Self { on: on.clone(), kept, given, taken }
+        Self { partition: partition.clone(), kept, given, taken }
     }
 
     /// The block rows of this rank that stay, and the block row that the first of them is afterwards.
@@ -126,7 +126,7 @@ impl<C: Communicator> RedistributionPlan<C> {
     /// # Errors
     /// Errors of communication.
     pub fn send(&self, entries: &[f64]) -> Result<(), CommError> {
-        let (mut rest, b) = (entries, self.on.layout().block());
+        let (mut rest, b) = (entries, self.partition.layout().block());
         let expected = self.given.iter().map(|(_, rows)| rows.len() * b).sum::<usize>();
         assert_eq!(entries.len(), expected, "send: entries of the rows that other ranks take");
         for (rank, rows) in &self.given {
@@ -138,9 +138,9 @@ impl<C: Communicator> RedistributionPlan<C> {
     }
 
     fn post(&self, rank: usize, entries: &[f64]) -> Result<(), CommError> {
-        let mut data = self.on.comm().buffer(size_of_val(entries));
+        let mut data = self.partition.comm().buffer(size_of_val(entries));
         pack(entries.iter().copied(), &mut data);
-        self.on.comm().send(rank, ROWS, data).map(drop)
+        self.partition.comm().send(rank, ROWS, data).map(drop)
     }
 
     /// Waits for the rows of each rank, and calls `with` on where their entries begin among the own ones, and on the
@@ -152,7 +152,7 @@ impl<C: Communicator> RedistributionPlan<C> {
         &self,
         mut with: impl FnMut(usize, &[u8]) -> Result<(), CommError>,
     ) -> Result<(), CommError> {
-        let (comm, b) = (self.on.comm(), self.on.layout().block());
+        let (comm, b) = (self.partition.comm(), self.partition.layout().block());
         for (rank, rows) in &self.taken {
             let data = comm.wait(comm.receive(*rank, ROWS, rows.len() * b * size_of::<f64>())?)?;
             with(rows.start * b, &data)?;
@@ -162,7 +162,7 @@ impl<C: Communicator> RedistributionPlan<C> {
     }
 
     fn carry(&self, from: &[f64], into: &mut [f64]) -> Result<(), CommError> {
-        let b = self.on.layout().block();
+        let b = self.partition.layout().block();
         for (rank, rows) in &self.given {
             self.post(*rank, &from[rows.start * b..rows.end * b])?;
         }

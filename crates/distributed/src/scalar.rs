@@ -109,8 +109,8 @@ impl<C: Communicator> Drop for Pending<C> {
 /// ```
 /// use coarsen_core::{Scalar, Vector};
 /// use coarsen_distributed::{Layout, Partition, SelfComm};
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
-/// let x = on.vector(vec![3.0, 4.0])?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let x = partition.vector(vec![3.0, 4.0])?;
 /// let square = x.dot(&x); // ranks compute on
 /// assert_eq!(square.read(), 25.0);
 /// # Ok::<(), coarsen_distributed::DistError>(())

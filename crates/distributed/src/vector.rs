@@ -29,28 +29,28 @@ const NONE: f64 = -1.0;
 /// ```
 /// use coarsen_core::Vector;
 /// use coarsen_distributed::{Layout, Partition, SelfComm};
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
-/// let x = on.vector(vec![3.0, 4.0])?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let x = partition.vector(vec![3.0, 4.0])?;
 /// assert_eq!((x.size(), x.norm()), (2, 5.0));
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub struct DistVector<C: Communicator, T = f64> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     own: Vec<T>,
 }
 
 impl<C: Communicator, T: Real> DistVector<C, T> {
-    pub(crate) fn new(on: Arc<Partition<C>>, own: Vec<T>) -> Result<Self, DistError> {
-        let (expected, found) = (on.count() * on.layout().block(), own.len());
+    pub(crate) fn new(partition: Arc<Partition<C>>, own: Vec<T>) -> Result<Self, DistError> {
+        let (expected, found) = (partition.count() * partition.layout().block(), own.len());
         if found != expected {
             return Err(DistError::Length { what: "the entries of this rank", expected, found });
         }
-        Ok(Self { on, own })
+        Ok(Self { partition, own })
     }
 
     /// The division of the rows among ranks.
     pub fn partition(&self) -> &Arc<Partition<C>> {
-        &self.on
+        &self.partition
     }
 
     /// The entries of this rank.
@@ -78,7 +78,7 @@ impl<C: Communicator, T: Real> DistVector<C, T> {
     pub fn gathered(&self) -> Result<Vec<T>, CommError> {
         let mut bytes = Vec::new();
         pack(self.own.iter().copied(), &mut bytes);
-        let parts = self.on.comm().all_gather(&bytes)?;
+        let parts = self.partition.comm().all_gather(&bytes)?;
         Ok(parts.iter().flat_map(|part| unpack::<T>(part)).collect())
     }
 
@@ -94,21 +94,21 @@ impl<C: Communicator, T: Real> DistVector<C, T> {
         mut take: impl FnMut(usize, [DistScalar<C, T>; 2]),
     ) {
         (0..count).for_each(|k| self.assert_fits(&[pair(k).0, pair(k).1]));
-        let Some(leaf) = self.on.layout().leaf() else {
-            let sums = self.on.start_sums(2 * count, |into| {
+        let Some(leaf) = self.partition.layout().leaf() else {
+            let sums = self.partition.start_sums(2 * count, |into| {
                 let (into, _) = into.as_chunks_mut();
                 self.sums_of_rank(pair, into);
             });
             return (0..count).for_each(|k| take(k, [2 * k, 2 * k + 1].map(|at| DistScalar::sum(&sums, at))));
         };
-        let mut found = std::mem::take(&mut self.on.scratch().found);
+        let mut found = std::mem::take(&mut self.partition.scratch().found);
         found.clear();
         found.resize(count, [0.0; 2]);
         if self.sums_of_leaves(pair, leaf, &mut found).is_err() {
             found.fill([f64::NAN; 2]);
         }
         found.iter().enumerate().for_each(|(k, sums)| take(k, sums.map(|sum| T::from_f64(sum).into())));
-        self.on.scratch().found = found;
+        self.partition.scratch().found = found;
     }
 
     /// The sums over the entries of this rank.
@@ -128,20 +128,20 @@ impl<C: Communicator, T: Real> DistVector<C, T> {
         leaf: usize,
         into: &mut [[f64; 2]],
     ) -> Result<(), CommError> {
-        let (layout, n) = (self.on.layout(), into.len());
+        let (layout, n) = (self.partition.layout(), into.len());
         let first = |rank: usize| layout.start(rank).div_ceil(leaf as u64) as usize;
-        let (scratch, worth) = (&mut *self.on.scratch(), parallel::worth(self.own.len()));
+        let (scratch, worth) = (&mut *self.partition.scratch(), parallel::worth(self.own.len()));
         let (sums, leaves_of_pair) = (&mut scratch.sums, &mut scratch.leaves);
         sums.resize(n * first(layout.ranks()), [0.0; 2]);
         let count = |rank: usize| first(rank + 1) - first(rank);
-        let (own, own_count) = (n * first(self.on.rank()), count(self.on.rank()));
+        let (own, own_count) = (n * first(self.partition.rank()), count(self.partition.rank()));
         for k in 0..n {
             let (x, y) = pair(k);
             let sum = |(x, y): (&[T], &[T])| products(x, y);
             let to = &mut sums[own + k * own_count..own + (k + 1) * own_count];
             leaves((&x.own[..], &y.own[..]), 0, leaf * layout.block(), worth, &sum, to);
         }
-        collectives::share(self.on.comm(), |rank| 2 * n * first(rank), sums.as_flattened_mut())?;
+        collectives::share(self.partition.comm(), |rank| 2 * n * first(rank), sums.as_flattened_mut())?;
         for (k, into) in into.iter_mut().enumerate() {
             leaves_of_pair.clear();
             for rank in 0..layout.ranks() {
@@ -163,7 +163,7 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     type Scalar = DistScalar<C, T>;
 
     fn size(&self) -> usize {
-        self.on.layout().unknowns()
+        self.partition.layout().unknowns()
     }
 
     fn local_size(&self) -> usize {
@@ -171,16 +171,16 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     }
 
     fn like(&self) -> Result<Self, Error> {
-        Ok(Self { on: self.on.clone(), own: vec![T::zero(); self.own.len()] })
+        Ok(Self { partition: self.partition.clone(), own: vec![T::zero(); self.own.len()] })
     }
 
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
-        self.on.clone_from(&other.on);
+        self.partition.clone_from(&other.partition);
         self.own.renew_like(&other.own)
     }
 
     fn same_layout(&self, other: &Self) -> bool {
-        self.on.is_same(&other.on)
+        self.partition.is_same(&other.partition)
     }
 
     fn scalar(&self, v: T) -> DistScalar<C, T> {
@@ -207,11 +207,12 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     }
 
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [DistScalar<C, T>; N] {
-        if self.on.layout().leaf().is_none() {
+        if self.partition.layout().leaf().is_none() {
             self.assert_fits(&with);
             let own = self.own.dots(with.map(|y| &y.own));
-            let sums =
-                self.on.start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.as_f64()));
+            let sums = self
+                .partition
+                .start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.as_f64()));
             return std::array::from_fn(|k| DistScalar::sum(&sums, k));
         }
         let mut sums = [(); N].map(|()| T::zero().into());
@@ -231,11 +232,11 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DistScalar<C, T>>; N] {
         let mut dots = [(); N].map(|()| Dot { value: T::zero().into(), magnitude: T::zero().into() });
         let Some((x, _)) = pairs.first() else { return dots };
-        if x.on.layout().leaf().is_none() {
+        if x.partition.layout().leaf().is_none() {
             pairs.iter().for_each(|(y, z)| x.assert_fits(&[y, z]));
             // One pass over vectors that occur in several pairs.
             let own = Vec::dot_magnitudes(pairs.map(|(x, y)| (&x.own, &y.own)));
-            let sums = x.on.start_sums(2 * N, |into| {
+            let sums = x.partition.start_sums(2 * N, |into| {
                 let numbers = own.iter().flat_map(|dot| [dot.value, dot.magnitude]);
                 into.iter_mut().zip(numbers).for_each(|(to, v)| *to = v.as_f64());
             });
@@ -253,13 +254,13 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     /// One loop, except for reproducible sums.
     fn cg_update(x: &mut Self, r: &mut Self, a: &DistScalar<C, T>, p: &Self, q: &Self) -> DistScalar<C, T> {
         let a = a.read();
-        if x.on.layout().leaf().is_some() {
+        if x.partition.layout().leaf().is_some() {
             x.axpy(&a.into(), p);
             r.axpy(&(-a).into(), q);
             return r.dot(r);
         }
         x.assert_fits(&[r, p, q]);
-        let sums = x.on.start_sums(1, |into| {
+        let sums = x.partition.start_sums(1, |into| {
             into[0] = Vec::cg_update(&mut x.own, &mut r.own, &a, &p.own, &q.own).as_f64();
         });
         DistScalar::sum(&sums, 0)
@@ -279,16 +280,16 @@ impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        self.on.comm().failure().map_or(Ok(()), |error| Err(error.into()))
+        self.partition.comm().failure().map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn first_not_finite(&self) -> Option<usize> {
-        let first = self.on.first() as usize * self.on.layout().block();
+        let first = self.partition.first() as usize * self.partition.layout().block();
         let at = self.own.first_not_finite().map(|at| (first + at) as f64); // exact below 2⁵³
-        let numbers = &mut self.on.scratch().of_ranks;
-        numbers.resize(self.on.layout().ranks(), 0.0);
-        numbers[self.on.rank()] = at.unwrap_or(NONE);
-        collectives::share(self.on.comm(), |rank| rank, numbers).ok()?;
+        let numbers = &mut self.partition.scratch().of_ranks;
+        numbers.resize(self.partition.layout().ranks(), 0.0);
+        numbers[self.partition.rank()] = at.unwrap_or(NONE);
+        collectives::share(self.partition.comm(), |rank| rank, numbers).ok()?;
         numbers.iter().find(|at| **at != NONE).map(|&at| at as usize)
     }
 }

@@ -51,10 +51,11 @@ fn main() {
             let bytes = Mutex::new(0);
             let all = ThreadComm::run(ranks, Duration::from_secs(60), |comm| {
                 let comm = Counted::new(comm);
-                let on = Partition::new(comm.clone(), layout.clone()).unwrap();
-                let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-                let a = DistMatrix::new(&on, &on, &rows, mode.clone()).unwrap();
-                let (b, mut m) = (on.part_of(&b).unwrap(), DistJacobi::blocks(&a, 1.0).unwrap());
+                let partition = Partition::new(comm.clone(), layout.clone()).unwrap();
+                let rows =
+                    GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank())).unwrap();
+                let a = DistMatrix::new(&partition, &partition, &rows, mode.clone()).unwrap();
+                let (b, mut m) = (partition.part_of(&b).unwrap(), DistJacobi::blocks(&a, 1.0).unwrap());
                 let mut x = b.like().unwrap();
                 let stop = Stop { max_iterations: 40, ..Stop::relative(1e-10) };
                 for (name, mut method) in methods::<DistVector<_>>(stop) {

@@ -34,15 +34,15 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     // ANCHOR: read
     let piece = matrix_market::read_piece(folder.join("A.mtx"), rank, ranks)?;
     let nodes = piece.size / 3;
-    let on = Partition::new(comm, Layout::even(nodes as u64, 3, ranks)?)?;
-    let mut entries = Entries::new(&on, nodes as u64, 3);
+    let partition = Partition::new(comm, Layout::even(nodes as u64, 3, ranks)?)?;
+    let mut entries = Entries::new(&partition, nodes as u64, 3);
     for (i, j, v) in piece.entries {
         let mut block = [0.0; 9];
         block[i as usize % 3 * 3 + j as usize % 3] = v;
         entries.add(u64::from(i / 3), u64::from(j / 3), &block)?;
     }
     let rows = entries.finish()?; // entries of other ranks are sent to their owners
-    let b = on.part_of(&matrix_market::read_vector(folder.join("b.mtx"))?)?;
+    let b = partition.part_of(&matrix_market::read_vector(folder.join("b.mtx"))?)?;
     // ANCHOR_END: read
 
     // ANCHOR: modes
@@ -50,14 +50,14 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     let point = |i| [0, 1, 2].map(|d| points.get(i, d));
     let positions: Vec<[f64; 3]> = (0..nodes).map(point).collect();
     let modes = NearKernel::rigid_body_modes(&positions, 3)?;
-    let own = on.layout().range(rank);
+    let own = partition.layout().range(rank);
     let own = 18 * own.start as usize..18 * own.end as usize;
     let modes = NearKernel::from_rows(6, modes.values()[own].to_vec())?;
     // ANCHOR_END: modes
 
     // ANCHOR: build
-    let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
-    let mut m = DistMultigrid::default().build(&on, &rows, Some(&modes))?;
+    let a = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo)?;
+    let mut m = DistMultigrid::default().build(&partition, &rows, Some(&modes))?;
     // ANCHOR_END: build
 
     // ANCHOR: solve

@@ -45,13 +45,13 @@ fn main() -> Outcome<()> {
 fn run<C: Communicator>(comm: &Counted<C>, side: usize, times: usize) -> Outcome<()> {
     let sheet = Parts::parse(&format!("cloth:{side}"), &Options { dt: Some(0.01), ..Options::default() })?;
     let n = sheet.nodes() as u64;
-    let on = Partition::new(comm.clone(), Layout::even(n, 3, comm.size())?)?;
-    let own = on.layout().range(on.rank());
+    let partition = Partition::new(comm.clone(), Layout::even(n, 3, comm.size())?)?;
+    let own = partition.layout().range(partition.rank());
     let part = sheet.part(&(own.start as u32..own.end as u32).collect::<Vec<_>>())?.matrix;
     let columns = part.pattern().indices().iter().map(|&j| u64::from(j)).collect();
     let offsets = part.pattern().offsets().to_vec();
     let rows = GlobalRows::new(own.start, (3, 3), offsets, columns, part.values().to_vec())?;
-    let x = on.part_of(&random_vector(3 * n as usize, 1))?;
+    let x = partition.part_of(&random_vector(3 * n as usize, 1))?;
     let ring = Schedule::ring(comm.size())?;
 
     let only = |keep: &dyn Fn(u64) -> bool| -> Outcome<GlobalRows<f64>> {
@@ -83,7 +83,7 @@ fn run<C: Communicator>(comm: &Counted<C>, side: usize, times: usize) -> Outcome
     let inside = alone(only(&|j| own.contains(&j))?)?;
     let outside = alone(only(&|j| !own.contains(&j))?)?;
     let product = |rows: &GlobalRows<f64>, mode: Spmv| -> Outcome<(f64, usize)> {
-        let (a, mut y) = (DistMatrix::new(&on, &on, rows, mode)?, x.like()?);
+        let (a, mut y) = (DistMatrix::new(&partition, &partition, rows, mode)?, x.like()?);
         let seconds = longest(comm, times, &mut || a.apply(&x, &mut y))?;
         x.sync()?;
         Ok((seconds, a.bytes_sent()))
@@ -97,9 +97,9 @@ fn run<C: Communicator>(comm: &Counted<C>, side: usize, times: usize) -> Outcome
     let (halo, few) = product(&rows, Spmv::Halo)?;
     let model = [blocking(&compute, &transfers)[others], pipelined(&compute, &transfers)[others]];
     let by_cg = [
-        iteration(comm, &on, &rows, Spmv::Blocking(ring.clone()))?,
-        iteration(comm, &on, &rows, Spmv::Pipelined(ring))?,
-        iteration(comm, &on, &rows, Spmv::Halo)?,
+        iteration(comm, &partition, &rows, Spmv::Blocking(ring.clone()))?,
+        iteration(comm, &partition, &rows, Spmv::Pipelined(ring))?,
+        iteration(comm, &partition, &rows, Spmv::Halo)?,
     ];
     if comm.rank() == 0 {
         let ms = |seconds: f64| 1e3 * seconds;
@@ -166,13 +166,13 @@ fn largest<C: Communicator>(comm: &C, own: f64) -> Outcome<f64> {
 /// The seconds of an iteration of conjugate gradients with block Jacobi.
 fn iteration<C: Communicator>(
     comm: &C,
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     rows: &GlobalRows<f64>,
     mode: Spmv,
 ) -> Outcome<f64> {
-    let a = DistMatrix::new(on, on, rows, mode)?;
+    let a = DistMatrix::new(partition, partition, rows, mode)?;
     let mut m = DistJacobi::blocks(&a, 1.0)?;
-    let b = on.vector(vec![1.0; 3 * on.count()])?;
+    let b = partition.vector(vec![1.0; 3 * partition.count()])?;
     let mut cg = Cg::new(Stop { max_iterations: ITERATIONS, ..Stop::relative(1e-14) });
     let mut best = f64::INFINITY;
     for _ in 0..3 {

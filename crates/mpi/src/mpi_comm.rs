@@ -94,7 +94,7 @@ impl MpiComm {
     /// [`MpiError`] if MPI has ended, or if not all processes make the call before the deadline.
     pub fn world(deadline: Duration) -> Result<Self, MpiError> {
         let session = Session::get()?;
-        Self::on(ffi::world(), deadline, session)
+        Self::with_session(ffi::world(), deadline, session)
     }
 
     /// The processes of a communicator of the program, which is duplicated: messages of both are never mixed up.
@@ -109,10 +109,10 @@ impl MpiComm {
         if !mpi::environment::is_initialized() || mpi::environment::is_finalized() {
             return Err(MpiError::NotRunning);
         }
-        Self::on(comm.as_raw(), deadline, Session::running())
+        Self::with_session(comm.as_raw(), deadline, Session::running())
     }
 
-    fn on(
+    fn with_session(
         comm: mpi::ffi::MPI_Comm,
         deadline: Duration,
         session: Option<Arc<Session>>,

@@ -32,8 +32,8 @@ fn shortest(calls: usize, mut f: impl FnMut()) -> f64 {
 fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
     let p = coarsen_problems::elasticity3d(n, 1.0)?;
     let (r, mut z) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
-    let on = Cpu::new();
-    let mut jacobi = BlockJacobi::default().build(&p.matrix, &on)?;
+    let backend = Cpu::new();
+    let mut jacobi = BlockJacobi::default().build(&p.matrix, &backend)?;
     let stop = Stop { max_iterations: 50, ..Stop::relative(0.0) };
     let mut cg = Cg::new(stop);
     let mut iterations = |z: &mut Vec<f64>| {
@@ -64,14 +64,14 @@ fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
         ("forward, backward", Smoothing::GaussSeidel(gauss_seidel)),
     ] {
         let parameters = Multigrid { smoothing, ..node_embedding(1.0 / n as f64) };
-        let mut m = parameters.build(p.system(), &on)?;
+        let mut m = parameters.build(p.system(), &backend)?;
         z.fill(0.0);
         let solved =
             FlexibleCg::new(Stop::relative(1e-6)).solve(&p.matrix, &mut m, &r, &mut z)?.converged()?;
         println!("{name}: {} iterations to 1e-6", solved.iterations);
         let cycle = shortest(15, || m.apply(&r, &mut z));
         let update = shortest(9, || drop(m.update(p.system())));
-        let mut anew = Multigrid { keep: Keep::Nothing, ..parameters }.build(p.system(), &on)?;
+        let mut anew = Multigrid { keep: Keep::Nothing, ..parameters }.build(p.system(), &backend)?;
         let rebuild = shortest(9, || drop(anew.update(p.system())));
         println!("{name}: cycle {cycle:.2} ms, new values {update:.2} ms ({:.2} cycles)", update / cycle);
         let [cycles, its] = [rebuild / cycle, rebuild / iteration];

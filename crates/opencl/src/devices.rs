@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use coarsen_core::{Error, Real};
-use coarsen_device::{Device, Driver, OnDevice};
+use coarsen_device::{Device, DeviceBackend, Driver};
 use ocl::core::{self, CommandQueue, CommandQueueProperties, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
 
 use crate::OpenClError;
@@ -32,7 +32,7 @@ impl OpenClDevice {
     ///
     /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
     /// with the last context, and a thread that queries a device at that time crashes. A shared queue always measures times, since
-    /// a [record](coarsen_device::OnDevice::record) begins at any time.
+    /// a [record](coarsen_device::DeviceBackend::record) begins at any time.
     fn shared(&self, device: &Device) -> Result<(core::Context, Option<CommandQueue>), Error> {
         let mut kept = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = &*kept {
@@ -76,21 +76,21 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 /// Returns a backend on the first accelerator that computes in `T`, or on the first device that does if there
 /// is no such accelerator.
 ///
-/// *Cost* that of [`OnDevice`]: kernels are compiled, or read from a cache.
+/// *Cost* that of [`DeviceBackend`]: kernels are compiled, or read from a cache.
 ///
 /// ```
 /// use coarsen_backend::Backend;
 /// use coarsen_core::Vector;
-/// let Ok(on) = coarsen_opencl::default_device::<f32>() else { return Ok(()) }; // no OpenCL here
-/// let x = on.vector(&[3.0, 4.0])?;
+/// let Ok(backend) = coarsen_opencl::default_device::<f32>() else { return Ok(()) }; // no OpenCL here
+/// let x = backend.vector(&[3.0, 4.0])?;
 /// assert_eq!(x.norm(), 5.0);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`OpenClError::Absent`] if there is no platform, and the errors of [`OnDevice::first`].
-pub fn default_device<T: Real>() -> Result<OnDevice<T>, OpenClError> {
-    Ok(OnDevice::first(devices()?)?)
+/// [`OpenClError::Absent`] if there is no platform, and the errors of [`DeviceBackend::first`].
+pub fn default_device<T: Real>() -> Result<DeviceBackend<T>, OpenClError> {
+    Ok(DeviceBackend::first(devices()?)?)
 }
 
 fn ask() -> Result<Vec<Device>, OpenClError> {

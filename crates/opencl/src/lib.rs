@@ -1,6 +1,6 @@
 //! OpenCL devices as backends: [`coarsen_device`] over OpenCL.
 //!
-//! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
+//! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::DeviceBackend`]; [`devices`] lists the
 //! devices. Vectors, matrices and preconditioners are those of `coarsen_device`, and this crate implements
 //! its [`Driver`](coarsen_device::Driver). It builds and links without OpenCL; at run time [`devices`] then returns an error
 //! that names the missing part.
@@ -46,20 +46,20 @@ pub use loader::Absent;
 /// ```
 /// use coarsen_opencl::{OpenCl, devices};
 /// let Ok([device, ..]) = devices() else { return Ok(()) }; // no OpenCL here
-/// let on = OpenCl::<f32>::on(device)?;
-/// assert_eq!(on.device().name, device.name);
+/// let backend = OpenCl::<f32>::new(device)?;
+/// assert_eq!(backend.device().name, device.name);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type OpenCl<V, S = V> = coarsen_device::OnDevice<V, S>;
+pub type OpenCl<V, S = V> = coarsen_device::DeviceBackend<V, S>;
 
 /// ```
 /// use coarsen_core::Error;
 /// use coarsen_opencl::{DeviceContacts, default_device};
 /// use coarsen_sparse::{Contacts, Stencil};
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let mut host = Contacts::<f64>::new(4, 1)?;
 /// host.assemble(&[Stencil::point_point(0, 2)], &[10.0])?;
-/// let mut there = DeviceContacts::new(&on, 4, 1, 8)?; // up to 8 blocks
+/// let mut there = DeviceContacts::new(&backend, 4, 1, 8)?; // up to 8 blocks
 /// there.replace(&host)?;
 /// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
 /// let face = Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5]);
@@ -75,11 +75,11 @@ pub use coarsen_device::DeviceContacts;
 /// use coarsen_backend::Backend;
 /// use coarsen_core::LinearOperator;
 /// use coarsen_opencl::{DeviceEll, DeviceStream, default_device};
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
-/// let mut stream = DeviceStream::of_blocks(&on, 2, 8)?;
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let mut stream = DeviceStream::of_blocks(&backend, 2, 8)?;
 /// stream.write_blocks(&[(0, 0), (1, 1), (0, 1), (0, 0)])?;
-/// let mut a = DeviceEll::new(&on, 2, 1, 2)?; // two blocks a row at most
-/// a.assemble(&stream, &on.vector(&[1.0, 2.0, 3.0, 4.0])?)?;
+/// let mut a = DeviceEll::new(&backend, 2, 1, 2)?; // two blocks a row at most
+/// a.assemble(&stream, &backend.vector(&[1.0, 2.0, 3.0, 4.0])?)?;
 /// a.check()?;
 /// assert_eq!(a.read()?.values(), [5.0, 3.0, 2.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -92,12 +92,12 @@ pub use coarsen_device::DeviceEll;
 /// use coarsen_constraints::{Constraints, Projector};
 /// use coarsen_opencl::{DeviceFilter, default_device};
 /// use coarsen_sparse::Bsr;
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let mut host = Bsr::<f64>::identity(2, 2)?;
-/// let (a, mut filtered) = (on.matrix(&host)?, on.matrix(&host)?);
+/// let (a, mut filtered) = (backend.matrix(&host)?, backend.matrix(&host)?);
 /// let mut constraints = Constraints::new(2, 2)?;
 /// constraints.plane(1, &[0.0, 1.0], 0.0)?; // y of node 1 is 0
-/// let mut filter = DeviceFilter::new(&on, 2, 2)?;
+/// let mut filter = DeviceFilter::new(&backend, 2, 2)?;
 /// filter.replace(&Projector::new(&constraints, 1)?)?;
 /// filter.matrix(&a, &mut filtered)?;
 /// filtered.read_values(&mut host)?;
@@ -112,10 +112,10 @@ pub use coarsen_device::DeviceFilter;
 /// use coarsen_core::{Preconditioner, Vector};
 /// use coarsen_opencl::{DeviceJacobi, default_device};
 /// use coarsen_sparse::assembly::from_triplets;
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
-/// let a = on.matrix(&from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?)?;
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let a = backend.matrix(&from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?)?;
 /// let mut m = DeviceJacobi::new(&a, 1.0)?;
-/// let (r, mut z) = (on.vector(&[2.0, 4.0])?, on.zeros(2)?);
+/// let (r, mut z) = (backend.vector(&[2.0, 4.0])?, backend.zeros(2)?);
 /// m.apply(&r, &mut z);
 /// assert_eq!(z.norm(), 2.0_f64.sqrt());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -128,8 +128,8 @@ pub use coarsen_device::DeviceJacobi;
 /// use coarsen_core::{LinearOperator, Vector};
 /// use coarsen_opencl::default_device;
 /// use coarsen_sparse::Bsr;
-/// let Ok(on) = default_device::<f32>() else { return Ok(()) }; // no OpenCL here
-/// let (a, x) = (on.matrix(&Bsr::<f64>::identity(1, 2).unwrap())?, on.vector(&[3.0, 4.0])?);
+/// let Ok(backend) = default_device::<f32>() else { return Ok(()) }; // no OpenCL here
+/// let (a, x) = (backend.matrix(&Bsr::<f64>::identity(1, 2).unwrap())?, backend.vector(&[3.0, 4.0])?);
 /// let mut y = x.like()?;
 /// a.apply(&x, &mut y);
 /// assert_eq!(y.norm(), 5.0);
@@ -142,12 +142,12 @@ pub use coarsen_device::DeviceMatrix;
 /// use coarsen_backend::Backend;
 /// use coarsen_core::{Preconditioner, Vector};
 /// use coarsen_opencl::{DeviceSchwarz, default_device};
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let p = coarsen_problems::cloth(20, 0.01)?;
-/// let mut m = DeviceSchwarz::default().build(p.system(), &on)?;
-/// let a = on.matrix(&p.matrix)?;
+/// let mut m = DeviceSchwarz::default().build(p.system(), &backend)?;
+/// let a = backend.matrix(&p.matrix)?;
 /// m.update_on_device(&a)?; // a time step later: nothing travels
-/// let r = on.vector(&p.right_hand_side(1))?;
+/// let r = backend.vector(&p.right_hand_side(1))?;
 /// let mut z = r.like()?;
 /// m.apply(&r, &mut z);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -160,13 +160,13 @@ pub use coarsen_device::DeviceSchwarz;
 /// use coarsen_opencl::{DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
 /// use coarsen_opencl::{StructureSource, Touched};
 /// use coarsen_sparse::{Contacts, Stencil};
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let p = coarsen_problems::cloth(20, 0.01)?;
 /// let n = p.matrix.pattern().rows();
 /// let parameters = DeviceSchwarz { structure: StructureSource::Device, contacts: 100, ..DeviceSchwarz::default() };
-/// let mut m = parameters.build(p.system(), &on)?;
-/// let (a, positions) = (on.matrix(&p.matrix)?, on.vector(&p.positions.concat())?);
-/// let (mut contact, mut touched) = (DeviceContacts::new(&on, n, 3, 100)?, DeviceTouched::new(&on, n)?);
+/// let mut m = parameters.build(p.system(), &backend)?;
+/// let (a, positions) = (backend.matrix(&p.matrix)?, backend.vector(&p.positions.concat())?);
+/// let (mut contact, mut touched) = (DeviceContacts::new(&backend, n, 3, 100)?, DeviceTouched::new(&backend, n)?);
 /// let mut host = Contacts::<f64>::new(n, 3)?;
 /// for step in 1..4 {
 ///     host.assemble(&[Stencil::point_point(105, 105 + 40 * step)], &[5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 5.0])?;
@@ -185,12 +185,12 @@ pub use coarsen_device::DeviceTouched;
 /// use coarsen_backend::Backend;
 /// use coarsen_opencl::{DeviceContacts, DeviceStream, default_device};
 /// use coarsen_sparse::{Contacts, Stencil};
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let touching = [Stencil::point_point(0, 2), Stencil::vertex_face(3, [0, 1, 2], [0.2, 0.3, 0.5])];
-/// let mut stream = DeviceStream::of_contacts(&on, 4, 8)?; // up to 8 contacts of 4 nodes
+/// let mut stream = DeviceStream::of_contacts(&backend, 4, 8)?; // up to 8 contacts of 4 nodes
 /// stream.write_contacts(&touching)?;
-/// let stiffness = on.vector(&[10.0, 5.0])?; // of device memory, where a program computes it
-/// let mut there = DeviceContacts::new(&on, 4, 1, 16)?;
+/// let stiffness = backend.vector(&[10.0, 5.0])?; // of device memory, where a program computes it
+/// let mut there = DeviceContacts::new(&backend, 4, 1, 16)?;
 /// there.assemble(&stream, &stiffness)?; // nothing travels, nothing synchronises
 /// there.check()?; // one synchronisation: whether the capacity sufficed
 /// let mut host = Contacts::<f64>::new(4, 1)?;
@@ -206,16 +206,16 @@ pub use coarsen_device::DeviceStream;
 /// use coarsen_core::{LinearOperator, Vector};
 /// use coarsen_opencl::{DeviceContacts, DeviceSum, default_device};
 /// use coarsen_sparse::{Bsr, Contacts};
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
-/// let elastic = on.matrix(&Bsr::<f64>::identity(2, 1)?)?;
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let elastic = backend.matrix(&Bsr::<f64>::identity(2, 1)?)?;
 /// let mut host = Contacts::<f64>::new(2, 1)?;
 /// host.replace(&[(0, 1)], &[10.0])?;
-/// let mut contact = DeviceContacts::new(&on, 2, 1, 4)?;
+/// let mut contact = DeviceContacts::new(&backend, 2, 1, 4)?;
 /// contact.replace(&host)?;
-/// let (x, mut y) = (on.vector(&[1.0, 2.0])?, on.zeros(2)?);
+/// let (x, mut y) = (backend.vector(&[1.0, 2.0])?, backend.zeros(2)?);
 /// DeviceSum::new(&elastic, &contact)?.apply(&x, &mut y);
 /// let mut found = vec![0.0; 2];
-/// on.read(&y, &mut found)?;
+/// backend.read(&y, &mut found)?;
 /// assert_eq!(found, [21.0, 2.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -227,10 +227,10 @@ pub use coarsen_device::DeviceSum;
 /// use coarsen_core::{LinearOperator, Vector};
 /// use coarsen_opencl::{DeviceSymmetric, default_device};
 /// use coarsen_sparse::assembly::from_triplets;
-/// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let a = from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 4.0)])?;
-/// let (x, mut y) = (on.vector(&[1.0, 0.0])?, on.zeros(2)?);
-/// DeviceSymmetric::new(&on, &a)?.apply(&x, &mut y);
+/// let (x, mut y) = (backend.vector(&[1.0, 0.0])?, backend.zeros(2)?);
+/// DeviceSymmetric::new(&backend, &a)?.apply(&x, &mut y);
 /// assert_eq!(y.norm(), 17.0_f64.sqrt());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -241,9 +241,9 @@ pub use coarsen_device::DeviceSymmetric;
 /// use coarsen_backend::Backend;
 /// use coarsen_core::{Scalar, Vector};
 /// use coarsen_opencl::default_device;
-/// let Ok(on) = default_device::<f32>() else { return Ok(()) }; // no OpenCL here
-/// let (x, mut y) = (on.vector(&[1.0, 2.0])?, on.vector(&[3.0, 4.0])?);
-/// y.axpby(&on.vector(&[2.0])?.scalar(2.0), &x, &y.scalar(1.0));
+/// let Ok(backend) = default_device::<f32>() else { return Ok(()) }; // no OpenCL here
+/// let (x, mut y) = (backend.vector(&[1.0, 2.0])?, backend.vector(&[3.0, 4.0])?);
+/// y.axpby(&backend.vector(&[2.0])?.scalar(2.0), &x, &y.scalar(1.0));
 /// assert_eq!(x.dot(&y).read(), 21.0);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```

@@ -108,7 +108,7 @@ fn both_devices_compute() {
             device.units > 0 && device.memory > 0 && !device.name.is_empty() && !device.driver.is_empty()
         );
         assert!(device.to_string().contains(&device.name));
-        let backend = OpenCl::<f32>::on(device).unwrap();
+        let backend = OpenCl::<f32>::new(device).unwrap();
         assert_eq!(backend.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     }
 }

@@ -18,9 +18,9 @@ fn compiled(folder: &Path) -> u64 {
 
 /// Multiplies noise by the matrix of a ring of n blocks of 3 on these backends, one after the other, and compares.
 fn multiply(backends: &[(&OpenCl<f64>, usize)]) {
-    let operands = backends.iter().map(|&(on, n)| {
+    let operands = backends.iter().map(|&(backend, n)| {
         let (a, x) = (conformance::ring(n, 3), conformance::noise(3 * n, 1));
-        (on.matrix(&a).unwrap(), on.vector(&x).unwrap(), a, x)
+        (backend.matrix(&a).unwrap(), backend.vector(&x).unwrap(), a, x)
     });
     let operands: Vec<_> = operands.collect();
     let products = operands.iter().map(|(a, x, ..)| {
@@ -29,9 +29,9 @@ fn multiply(backends: &[(&OpenCl<f64>, usize)]) {
         y
     });
     let products: Vec<_> = products.collect();
-    for ((&(on, n), y), (.., a, x)) in backends.iter().zip(&products).zip(&operands) {
+    for ((&(backend, n), y), (.., a, x)) in backends.iter().zip(&products).zip(&operands) {
         let (mut found, mut expected) = (vec![0.0; 3 * n], vec![0.0; 3 * n]);
-        on.read(y, &mut found).unwrap();
+        backend.read(y, &mut found).unwrap();
         a.apply(x, &mut expected);
         assert!(found.iter().zip(&expected).all(|(f, e)| (f - e).abs() < 1e-12));
     }
@@ -40,16 +40,16 @@ fn multiply(backends: &[(&OpenCl<f64>, usize)]) {
 #[test]
 #[ignore = "run by a_second_process_compiles_nothing"]
 fn a_process() {
-    let on = common::backend::<f64>().expect("asked before");
-    multiply(&[(&on, 40)]);
-    println!("compiled {} programs", on.counters().compiled);
+    let backend = common::backend::<f64>().expect("asked before");
+    multiply(&[(&backend, 40)]);
+    println!("compiled {} programs", backend.counters().compiled);
 }
 
 #[test]
 #[ignore = "run by a_second_process_compiles_nothing"]
 fn a_process_that_tunes() {
-    let on = common::backend::<f64>().expect("asked before");
-    let local = on.tune().unwrap();
+    let backend = common::backend::<f64>().expect("asked before");
+    let local = backend.tune().unwrap();
     assert!(local.is_power_of_two() && (32..=1024).contains(&local), "{local}");
     println!("groups of {local}");
 }
@@ -59,7 +59,7 @@ fn a_process_that_tunes() {
 fn a_second_backend_compiles_nothing() {
     let [one, two] = [1, 2].map(|_| common::backend::<f64>().expect("asked before"));
     multiply(&[(&one, 40), (&two, 70), (&one, 30)]); // other arguments each time
-    assert_eq!([&one, &two].map(|on| on.counters().compiled), [2, 0]);
+    assert_eq!([&one, &two].map(|backend| backend.counters().compiled), [2, 0]);
 }
 
 #[test]

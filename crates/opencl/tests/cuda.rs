@@ -130,7 +130,7 @@ fn assembled_there(backend: &OpenCl<f64>) {
 fn a_simulated_gpu_equals_the_cpu() {
     let device = &devices().unwrap()[0];
     assert!(device.accelerator && device.platform.contains("CUDA through NVRTC"), "{device}");
-    let backend = OpenCl::<f64>::on(device).unwrap();
+    let backend = OpenCl::<f64>::new(device).unwrap();
     conformance::vectors(&backend, 1e-14);
     assembled_there(&backend);
     let p = Problem::parse("cloth:12", &Options::default()).unwrap();

@@ -48,7 +48,7 @@ fn two() -> Option<[&'static Device; 2]> {
 #[ignore = "run by two_devices_of_a_platform"]
 fn each_device_passes_the_conformance_tests() {
     for device in two().into_iter().flatten() {
-        let backend = OpenCl::<f64>::on(device).unwrap();
+        let backend = OpenCl::<f64>::new(device).unwrap();
         conformance::check(&backend, 1e-14);
         conformance::check(&backend.mixed(), 1e-6);
     }
@@ -71,7 +71,7 @@ fn both_solve_at_once() {
         backend.read(&x, &mut found).unwrap();
         found
     };
-    let backends = devices.map(|device| OpenCl::<f64>::on(device).unwrap());
+    let backends = devices.map(|device| OpenCl::<f64>::new(device).unwrap());
     let alone = solve(&backends[0]);
     let before = backends[0].counters();
     assert_eq!(solve(&backends[1]), alone);
@@ -87,7 +87,7 @@ fn both_solve_at_once() {
 #[ignore = "run by two_devices_of_a_platform"]
 fn vectors_of_two_devices_do_not_mix() {
     let Some(devices) = two() else { return };
-    let [mut x, y] = devices.map(|device| OpenCl::<f64>::on(device).unwrap().vector(&[1.0, 2.0]).unwrap());
+    let [mut x, y] = devices.map(|device| OpenCl::<f64>::new(device).unwrap().vector(&[1.0, 2.0]).unwrap());
     let one = x.scalar(1.0);
     let met = catch_unwind(AssertUnwindSafe(|| x.axpby(&one, &y, &one)));
     assert!(met.is_err());

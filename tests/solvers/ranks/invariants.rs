@@ -13,7 +13,7 @@ use crate::common::{noise, small_embedding, small_sa, small_skinning, systems};
 #[test]
 fn ranks_pass_the_conformance_tests_of_a_backend() {
     for weights in SHARES {
-        on_ranks(weights, |on| conformance::check(on, 1e-14));
+        on_ranks(weights, |backend| conformance::check(backend, 1e-14));
     }
 }
 
@@ -23,9 +23,9 @@ fn sums_do_not_depend_on_ranks() {
     let n = 7 * LEAF + 11;
     let [x, y] = [1, 2].map(|seed| noise(n, seed));
     let sums = |weights: &[usize]| {
-        let all = on_ranks(weights, |on| {
-            let (x, y) = (on.vector(&x).unwrap(), on.vector(&y).unwrap());
-            assert_eq!((x.size(), x.local_size()), (n, on.range(n).len()));
+        let all = on_ranks(weights, |backend| {
+            let (x, y) = (backend.vector(&x).unwrap(), backend.vector(&y).unwrap());
+            assert_eq!((x.size(), x.local_size()), (n, backend.range(n).len()));
             (x.local_size(), [x.dot(&y), x.dot_magnitude(&y).magnitude, x.norm()].map(f64::to_bits))
         });
         assert_eq!(all.iter().map(|(own, _)| own).sum::<usize>(), n);
@@ -71,9 +71,9 @@ fn ring(nodes: usize, symmetric: bool) -> Bsr<f64> {
     assembly::from_triplets(n, n, &entries).unwrap()
 }
 
-fn gathered(on: &Ranks, x: &Share) -> Vec<f64> {
+fn gathered(backend: &Ranks, x: &Share) -> Vec<f64> {
     let mut host = vec![f64::NAN; x.size()];
-    on.read(x, &mut host).unwrap();
+    backend.read(x, &mut host).unwrap();
     host
 }
 
@@ -97,11 +97,12 @@ fn krylov_methods_do_not_know_of_ranks() {
             let (mut m, mut expected) = (Jacobi::default().build(&a, &Cpu::new()).unwrap(), start.clone());
             let one = alone.solve(&a, &mut m, &b, &mut expected).unwrap().converged().unwrap();
             for weights in SHARES {
-                let all = on_ranks(weights, |on| {
-                    let (a_here, mut m) = (on.matrix(&a).unwrap(), Jacobi::default().build(&a, on).unwrap());
-                    let (b, mut x) = (on.vector(&b).unwrap(), on.vector(&start).unwrap());
+                let all = on_ranks(weights, |backend| {
+                    let (a_here, mut m) =
+                        (backend.matrix(&a).unwrap(), Jacobi::default().build(&a, backend).unwrap());
+                    let (b, mut x) = (backend.vector(&b).unwrap(), backend.vector(&start).unwrap());
                     let mut method = methods::<Share>(stop).swap_remove(k).1;
-                    (method.solve(&a_here, &mut m, &b, &mut x).unwrap(), gathered(on, &x))
+                    (method.solve(&a_here, &mut m, &b, &mut x).unwrap(), gathered(backend, &x))
                 });
                 let told = format!("{name} of {nodes} nodes on {weights:?}: {}", all[0].0);
                 assert!(all.iter().all(|one| *one == all[0]), "{told}");
@@ -125,24 +126,25 @@ fn krylov_methods_refuse_alike_on_all_ranks() {
     let n = a.shape().0;
     for weights in SHARES {
         for k in 0..methods::<Share>(Stop::default()).len() {
-            on_ranks(weights, |on| {
-                let matrix = on.matrix(&a).unwrap();
+            on_ranks(weights, |backend| {
+                let matrix = backend.matrix(&a).unwrap();
                 let (name, mut method) = methods::<Share>(Stop::default()).swap_remove(k);
-                let mut x = on.vector(&noise(n, 1)).unwrap();
+                let mut x = backend.vector(&noise(n, 1)).unwrap();
                 let mut bad = noise(n, 2);
                 bad[n - 1] = f64::NAN;
-                let refused = method.solve(&matrix, &mut Identity, &on.vector(&bad).unwrap(), &mut x);
+                let refused = method.solve(&matrix, &mut Identity, &backend.vector(&bad).unwrap(), &mut x);
                 assert_eq!(refused, Err(Error::NotFinite { what: "b", index: n - 1 }), "{name}");
-                let b = on.vector(&noise(n, 2)).unwrap();
+                let b = backend.vector(&noise(n, 2)).unwrap();
                 let shifted =
-                    Ranks { weights: weights.iter().map(|w| w + 1).chain([1]).collect(), ..on.clone() };
+                    Ranks { weights: weights.iter().map(|w| w + 1).chain([1]).collect(), ..backend.clone() };
                 let mut other = shifted.vector(&noise(n, 1)).unwrap();
                 let refused = method.solve(&matrix, &mut Identity, &b, &mut other);
                 assert_eq!(refused, Err(Error::Layout { what: "x" }), "{name}");
-                assert_eq!(gathered(on, &x), noise(n, 1), "{name}");
-                let report = method.solve(&matrix, &mut Identity, &on.vector(&vec![0.0; n]).unwrap(), &mut x);
+                assert_eq!(gathered(backend, &x), noise(n, 1), "{name}");
+                let report =
+                    method.solve(&matrix, &mut Identity, &backend.vector(&vec![0.0; n]).unwrap(), &mut x);
                 assert_eq!(report.unwrap().iterations, 0, "{name}");
-                assert_eq!(gathered(on, &x), vec![0.0; n], "{name}");
+                assert_eq!(gathered(backend, &x), vec![0.0; n], "{name}");
             });
         }
     }
@@ -155,11 +157,11 @@ fn sums_over_many_vectors_are_one_reduction() {
     let (a, weights) = (ring(67, true), [2, 1]);
     let n = a.shape().0;
     let counted = |k: usize, vectors: usize| {
-        let all = on_ranks(&weights, |on| {
-            let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(n, 2)).unwrap());
-            let space = (0..vectors).map(|k| on.vector(&noise(n, 100 + k as u64)).unwrap()).collect();
+        let all = on_ranks(&weights, |backend| {
+            let (matrix, b) = (backend.matrix(&a).unwrap(), backend.vector(&noise(n, 2)).unwrap());
+            let space = (0..vectors).map(|k| backend.vector(&noise(n, 100 + k as u64)).unwrap()).collect();
             let space = NullSpace::new(space).unwrap();
-            let before = on.world.reductions();
+            let before = backend.world.reductions();
             let count = |iterations: usize| {
                 let stop = Stop { max_iterations: iterations, ..Stop::relative(1e-300) };
                 let mut method =
@@ -168,14 +170,14 @@ fn sums_over_many_vectors_are_one_reduction() {
                 let _ = method.solve(&matrix, &mut Identity, &b, &mut x).unwrap();
             };
             count(4);
-            let short = on.world.reductions() - before;
+            let short = backend.world.reductions() - before;
             count(12);
-            let long = on.world.reductions() - before - short;
+            let long = backend.world.reductions() - before - short;
             let mut x = b.like().unwrap();
             x.copy(&b);
-            let before = on.world.reductions();
+            let before = backend.world.reductions();
             space.project(&mut x);
-            let projection = on.world.reductions() - before;
+            let projection = backend.world.reductions() - before;
             (long - short, projection)
         });
         all[0]
@@ -203,15 +205,15 @@ fn singular_systems_are_solved_on_ranks() {
     let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
     let b = noise(n as usize, 5);
     let solve = |weights: &[usize]| {
-        let all = on_ranks(weights, |on| {
-            let (matrix, load) = (on.matrix(&a).unwrap(), on.vector(&b).unwrap());
+        let all = on_ranks(weights, |backend| {
+            let (matrix, load) = (backend.matrix(&a).unwrap(), backend.vector(&b).unwrap());
             let mut method = Projected::new(Cg::default(), NullSpace::constants(&load).unwrap());
             let mut x = load.like().unwrap();
             let mut rest = load.like().unwrap();
             rest.copy(&load);
             method.null_space.project(&mut rest);
             method.solve(&matrix, &mut Identity, &rest, &mut x).unwrap().converged().unwrap();
-            gathered(on, &x)
+            gathered(backend, &x)
         });
         all.into_iter().next().unwrap()
     };
@@ -224,25 +226,25 @@ type Build = fn(&Bsr<f64>, &Ranks) -> Box<dyn Prepared<Share, f64>>;
 fn built<R: Setup<f64, Ranks, Built: 'static>>(
     parameters: R,
     a: &Bsr<f64>,
-    on: &Ranks,
+    backend: &Ranks,
 ) -> Box<dyn Prepared<Share, f64>> {
-    Box::new(parameters.build(a, on).unwrap_or_else(|e| panic!("{e}")))
+    Box::new(parameters.build(a, backend).unwrap_or_else(|e| panic!("{e}")))
 }
 
 /// Preconditioners that need no special code for ranks, including V-cycles with each smoother.
 const PRECONDITIONERS: [(&str, Build); 9] = [
-    ("jacobi", |a, on| built(Jacobi::default(), a, on)),
-    ("block-jacobi", |a, on| built(BlockJacobi::default(), a, on)),
-    ("chebyshev", |a, on| built(Chebyshev::default(), a, on)),
-    ("gauss-seidel", |a, on| built(GaussSeidel::default(), a, on)),
-    ("sa", |a, on| built(small_sa(Cycle::V), a, on)),
-    ("sa gauss-seidel", |a, on| {
+    ("jacobi", |a, backend| built(Jacobi::default(), a, backend)),
+    ("block-jacobi", |a, backend| built(BlockJacobi::default(), a, backend)),
+    ("chebyshev", |a, backend| built(Chebyshev::default(), a, backend)),
+    ("gauss-seidel", |a, backend| built(GaussSeidel::default(), a, backend)),
+    ("sa", |a, backend| built(small_sa(Cycle::V), a, backend)),
+    ("sa gauss-seidel", |a, backend| {
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
-        built(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, on)
+        built(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, backend)
     }),
-    ("sa k-cycle", |a, on| built(small_sa(Cycle::K), a, on)),
-    ("skinning", |a, on| built(small_skinning(a), a, on)),
-    ("node embedding", |a, on| built(small_embedding(a), a, on)),
+    ("sa k-cycle", |a, backend| built(small_sa(Cycle::K), a, backend)),
+    ("skinning", |a, backend| built(small_skinning(a), a, backend)),
+    ("node embedding", |a, backend| built(small_embedding(a), a, backend)),
 ];
 
 #[test]
@@ -266,18 +268,19 @@ fn ranks_are_equal(selected: fn(&str) -> bool) {
         changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
         for (name, build) in PRECONDITIONERS {
             let run = |weights: &[usize]| {
-                let all = on_ranks(weights, |on| {
-                    let (mut m, r) = (build(&a, on), on.vector(&r).unwrap());
+                let all = on_ranks(weights, |backend| {
+                    let (mut m, r) = (build(&a, backend), backend.vector(&r).unwrap());
                     let mut z = r.like().unwrap();
                     m.apply(&r, &mut z);
-                    let first = gathered(on, &z);
+                    let first = gathered(backend, &z);
                     let mut x = r.like().unwrap();
                     let stop = Stop::relative(1e-8);
-                    let solved =
-                        FlexibleCg::new(stop).solve(&on.matrix(&a).unwrap(), &mut m, &r, &mut x).unwrap();
+                    let solved = FlexibleCg::new(stop)
+                        .solve(&backend.matrix(&a).unwrap(), &mut m, &r, &mut x)
+                        .unwrap();
                     m.update(&changed).unwrap();
                     m.apply(&r, &mut z);
-                    (first, solved.iterations, gathered(on, &z))
+                    (first, solved.iterations, gathered(backend, &z))
                 });
                 assert!(all.iter().all(|one| *one == all[0]), "{name} on {system}: ranks differ");
                 all.into_iter().next().unwrap()

@@ -13,7 +13,7 @@ use super::vector::{Ranks, Share};
 
 /// Block rows of a matrix; the matrix is the same on all ranks before it is divided.
 pub(super) struct Rows {
-    on: Ranks,
+    backend: Ranks,
     shape: (usize, usize),
     pattern: Arc<Pattern>,
     own: Bsr<f64>,
@@ -25,9 +25,9 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn cut<T: Real>(on: &Ranks, a: &Bsr<T>) -> Result<Self, Error> {
+    pub(super) fn cut<T: Real>(backend: &Ranks, a: &Bsr<T>) -> Result<Self, Error> {
         let ((n, m), (r, c)) = (a.shape(), a.block());
-        let (rows, columns) = (on.range(n), on.range(m));
+        let (rows, columns) = (backend.range(n), backend.range(m));
         let (rows, columns) = (rows.start / r..rows.end / r, columns.start / c..columns.end / c);
         let mut ghosts: Vec<usize> =
             rows.clone().flat_map(|i| a.row(i).map(|(j, _)| j)).filter(|j| !columns.contains(j)).collect();
@@ -50,21 +50,22 @@ impl Rows {
         let own = part(columns.len(), &|j| columns.contains(&j).then(|| j - columns.start));
         let others = part(ghosts.len(), &|j| ghosts.binary_search(&j).ok());
         let received = RefCell::new(vec![0.0; ghosts.len() * c]);
-        let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(Self { on, shape: (n, m), pattern, own, others, ghosts, received })
+        let (backend, pattern) = (backend.clone(), a.pattern().clone());
+        Ok(Self { backend, shape: (n, m), pattern, own, others, ghosts, received })
     }
 
     /// The halo exchange: each rank posts its own entries of x and receives the missing entries.
     fn receive(&self, x: &Share) {
-        assert!(x.on.is_same(&self.on) && x.n == self.shape.1, "a vector of another layout");
-        let (all, c) = (self.on.world.gather(self.on.rank, "a halo", x.own.clone()), self.own.block().1);
+        assert!(x.backend.is_same(&self.backend) && x.n == self.shape.1, "a vector of another layout");
+        let (all, c) =
+            (self.backend.world.gather(self.backend.rank, "a halo", x.own.clone()), self.own.block().1);
         let mut received = self.received.borrow_mut();
         for (column, to) in self.ghosts.iter().zip(received.chunks_exact_mut(c)) {
             let first = column * c;
-            let owner = (0..self.on.world.ranks())
-                .find(|&rank| self.on.range_of(rank, self.shape.1).contains(&first))
+            let owner = (0..self.backend.world.ranks())
+                .find(|&rank| self.backend.range_of(rank, self.shape.1).contains(&first))
                 .expect("somebody owns it");
-            let at = first - self.on.range_of(owner, self.shape.1).start;
+            let at = first - self.backend.range_of(owner, self.shape.1).start;
             to.copy_from_slice(&all[owner][at..at + c]);
         }
     }
@@ -82,7 +83,7 @@ impl LinearOperator<Share> for Rows {
 
 impl Matrix<Ranks> for Rows {
     fn apply_add(&self, a: f64, x: &Share, b: f64, y: &mut Share) {
-        assert!(y.on.is_same(&self.on) && y.n == self.shape.0, "a vector of another layout");
+        assert!(y.backend.is_same(&self.backend) && y.n == self.shape.0, "a vector of another layout");
         self.receive(x);
         self.own.apply_add(a, &x.own, b, &mut y.own);
         self.others.apply_add(a, &self.received.borrow(), 1.0, &mut y.own);
@@ -99,8 +100,8 @@ impl Matrix<Ranks> for Rows {
         b: &Share,
         x: &mut Share,
     ) {
-        let (size, range) = (self.own.block().0, self.on.range(self.shape.0));
-        let (first, ranks) = (range.start / size, self.on.world.ranks());
+        let (size, range) = (self.own.block().0, self.backend.range(self.shape.0));
+        let (first, ranks) = (range.start / size, self.backend.world.ranks());
         let mut turns: Vec<(usize, usize)> =
             (0..rows.sets().len()).flat_map(|set| (0..ranks).map(move |rank| (set, rank))).collect();
         if sweep == SweepDirection::Backward {
@@ -108,7 +109,7 @@ impl Matrix<Ranks> for Rows {
         }
         for (set, rank) in turns {
             self.receive(x);
-            if rank != self.on.rank {
+            if rank != self.backend.rank {
                 continue;
             }
             let mut nodes: Vec<usize> = rows.sets()[set].iter().cloned().flatten().collect();
@@ -137,25 +138,25 @@ impl Matrix<Ranks> for Rows {
         if !Pattern::same(&self.pattern, host.pattern()) {
             return Err(Error::Pattern { what: "the matrix given to set_values" });
         }
-        *self = Self::cut(&self.on, host)?;
+        *self = Self::cut(&self.backend, host)?;
         Ok(())
     }
 }
 
 /// The diagonal blocks of a rank.
 pub(super) struct Diagonal {
-    on: Ranks,
+    backend: Ranks,
     count: usize,
     own: DenseBlocks<f64>,
 }
 
 impl Diagonal {
-    pub(super) fn cut<T: Real>(on: &Ranks, d: &DenseBlocks<T>) -> Result<Self, Error> {
+    pub(super) fn cut<T: Real>(backend: &Ranks, d: &DenseBlocks<T>) -> Result<Self, Error> {
         let size = d.size();
-        let (range, area) = (on.range(d.count() * size), size * size);
+        let (range, area) = (backend.range(d.count() * size), size * size);
         let values = d.values()[range.start / size * area..range.end / size * area].iter();
         let own = DenseBlocks::new(size, values.map(|v| v.as_f64()).collect()).expect("whole blocks");
-        Ok(Self { on: on.clone(), count: d.count(), own })
+        Ok(Self { backend: backend.clone(), count: d.count(), own })
     }
 
     pub(super) fn apply(&self, a: f64, r: &Share, b: f64, z: &mut Share) {
@@ -177,7 +178,7 @@ impl Diagonal {
                 return Err(Error::Shape { what, expected, found });
             }
         }
-        *self = Self::cut(&self.on, host)?;
+        *self = Self::cut(&self.backend, host)?;
         Ok(())
     }
 }

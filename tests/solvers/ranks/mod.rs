@@ -46,7 +46,7 @@ impl Backend for Ranks {
         "ranks"
     }
     fn vector(&self, host: &[f64]) -> Result<Share, Error> {
-        Ok(Share { on: self.clone(), n: host.len(), own: host[self.range(host.len())].to_vec() })
+        Ok(Share { backend: self.clone(), n: host.len(), own: host[self.range(host.len())].to_vec() })
     }
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Rows, Error> {
         Rows::cut(self, host)

@@ -45,7 +45,7 @@ impl Ranks {
 
 /// The entries `range(n)` of a vector of length n.
 pub(super) struct Share {
-    pub(super) on: Ranks,
+    pub(super) backend: Ranks,
     pub(super) n: usize,
     pub(super) own: Vec<f64>,
 }
@@ -58,7 +58,7 @@ impl Share {
     /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of several pairs in one reduction, over the leaves of all ranks in order.
     fn sums(&self, pairs: &[(&Self, &Self)]) -> Vec<[f64; 2]> {
         pairs.iter().for_each(|(x, y)| self.assert_fits(&[x, y]));
-        let first = self.on.range(self.n).start;
+        let first = self.backend.range(self.n).start;
         let count = leaves_of(first, self.own.len(), LEAF).len();
         let mut own = vec![[0.0; 2]; pairs.len() * count];
         for (k, (x, y)) in pairs.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Share {
             let sum = |(x, y): (&[f64], &[f64])| products(x, y);
             leaves(share, first, LEAF, false, &sum, &mut own[k * count..(k + 1) * count]);
         }
-        let all = self.on.world.reduce(self.on.rank, own.as_flattened().to_vec());
+        let all = self.backend.world.reduce(self.backend.rank, own.as_flattened().to_vec());
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
         let of_pair = |k: usize| {
             let leaves: Vec<[f64; 2]> = all
@@ -93,10 +93,10 @@ impl Vector for Share {
         self.own.len()
     }
     fn like(&self) -> Result<Self, Error> {
-        Ok(Self { on: self.on.clone(), n: self.n, own: vec![0.0; self.own.len()] })
+        Ok(Self { backend: self.backend.clone(), n: self.n, own: vec![0.0; self.own.len()] })
     }
     fn same_layout(&self, other: &Self) -> bool {
-        self.n == other.n && self.on.is_same(&other.on)
+        self.n == other.n && self.backend.is_same(&other.backend)
     }
     fn scalar(&self, v: f64) -> f64 {
         v
@@ -139,10 +139,13 @@ impl Vector for Share {
         Ok(())
     }
     fn first_not_finite(&self) -> Option<usize> {
-        let first = self.on.range(self.n).start;
+        let first = self.backend.range(self.n).start;
         let own = self.own.first_not_finite().map(|at| (first + at) as f64);
-        let all =
-            self.on.world.gather(self.on.rank, "the first that is not finite", own.into_iter().collect());
+        let all = self.backend.world.gather(
+            self.backend.rank,
+            "the first that is not finite",
+            own.into_iter().collect(),
+        );
         all.iter().flatten().next().map(|&at| at as usize)
     }
 }

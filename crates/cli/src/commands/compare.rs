@@ -76,16 +76,20 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
         deadline: None,
     };
     let mut rows = Vec::new();
-    let runs = backends.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
+    let runs = backends
+        .iter()
+        .enumerate()
+        .flat_map(|(at, chosen)| pairs.iter().map(move |&pair| (at, chosen, pair)));
     // A direct method always runs on the CPU, even if the other methods run on a device.
-    let fits = |(at, on, (method, precond)): &(usize, &Backends, (Method, Precond))| match method {
+    let fits = |(at, chosen, (method, precond)): &(usize, &Backends, (Method, Precond))| match method {
         Method::Direct => *at == 0,
-        _ => on.builds(*precond),
+        _ => chosen.builds(*precond),
     };
     let runs: Vec<_> = runs.filter(fits).collect();
     let count = runs.len() + 1;
-    for (k, (_, on, (method, precond))) in runs.into_iter().enumerate() {
-        progress.method(&label((method, precond), (backends.len() > 1).then(|| on.name())), (k + 1, count));
+    for (k, (_, chosen, (method, precond))) in runs.into_iter().enumerate() {
+        progress
+            .method(&label((method, precond), (backends.len() > 1).then(|| chosen.name())), (k + 1, count));
         progress.phase(if method == Method::Direct { "factorising" } else { "setting up" });
         let begun = Instant::now();
         let times = ready.analysis.replace(AnalysisTimes::default());
@@ -106,7 +110,7 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
                 _ => None,
             };
             let ordering = begun.elapsed().as_secs_f64();
-            let run = Run { deadline: Some(begun + limit), begun, backends: on, ..run };
+            let run = Run { deadline: Some(begun + limit), begun, backends: chosen, ..run };
             let mut solution = solve(run, &mut choice, ordered)?;
             if method == Method::Direct {
                 solution.setup_seconds += ordering;

@@ -16,11 +16,11 @@ pub(crate) fn run(options: &Devices) -> Result<ExitCode, Failure> {
     for (index, device) in devices.iter().enumerate() {
         say(&format!("opencl:{index}  {device}\n"))?;
         if options.tune {
-            let single = OpenCl::<f32>::on(device).map_err(coarsen::Unavailable::from)?.tune()?;
+            let single = OpenCl::<f32>::new(device).map_err(coarsen::Unavailable::from)?.tune()?;
             say(&format!("          f32: work groups of {single}\n"))?;
         }
         if options.tune && device.double {
-            let double = OpenCl::<f64>::on(device).map_err(coarsen::Unavailable::from)?.tune()?;
+            let double = OpenCl::<f64>::new(device).map_err(coarsen::Unavailable::from)?.tune()?;
             say(&format!("          f64: work groups of {double}\n"))?;
         }
     }

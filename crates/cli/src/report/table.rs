@@ -57,10 +57,10 @@ impl Row {
 
 /// A method, its preconditioner and, if given, the backend: `cg + sa, cpu`.
 pub(crate) fn label((method, precond): (Method, Precond), backend: Option<&str>) -> String {
-    let on = backend.map_or_else(String::new, |backend| format!(", {backend}"));
+    let suffix = backend.map_or_else(String::new, |backend| format!(", {backend}"));
     match precond {
-        Precond::None => name(method) + &on,
-        precond => format!("{} + {}{on}", name(method), name(precond)),
+        Precond::None => name(method) + &suffix,
+        precond => format!("{} + {}{suffix}", name(method), name(precond)),
     }
 }
 

@@ -27,38 +27,38 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     type Rows = AnyRows<V>;
 
     fn name(&self) -> &'static str {
-        on!(self, on => on.name())
+        dispatch!(self, backend => backend.name())
     }
 
     fn is_remote(&self) -> bool {
-        on!(self, on => on.is_remote())
+        dispatch!(self, backend => backend.is_remote())
     }
 
     fn transfers(&self) -> Transfers {
-        on!(self, on => on.transfers())
+        dispatch!(self, backend => backend.transfers())
     }
 
     fn vector(&self, host: &[V]) -> Result<AnyVector<V>, Error> {
-        on!(self, on, AnyVector as wrap => on.vector(host).map(wrap))
+        dispatch!(self, backend, AnyVector as wrap => backend.vector(host).map(wrap))
     }
 
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<AnyMatrix<V, S>, Error> {
-        on!(self, on, AnyMatrix as wrap => on.matrix(host).map(wrap))
+        dispatch!(self, backend, AnyMatrix as wrap => backend.matrix(host).map(wrap))
     }
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<AnyBlocks<V, S>, Error> {
         match self {
-            Self::Cpu(on) => on.blocks(host).map(|d| AnyBlocks::Cpu(d, PhantomData)),
+            Self::Cpu(backend) => backend.blocks(host).map(|d| AnyBlocks::Cpu(d, PhantomData)),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.blocks(host).map(AnyBlocks::OpenCl),
+            Self::OpenCl(backend) => backend.blocks(host).map(AnyBlocks::OpenCl),
         }
     }
 
     fn apply_blocks(d: &AnyBlocks<V, S>, a: V, r: &AnyVector<V>, b: V, z: &mut AnyVector<V>) {
         match d {
-            AnyBlocks::Cpu(d, _) => Cpu::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
+            AnyBlocks::Cpu(d, _) => Cpu::<V, S>::apply_blocks(d, a, r.inner(), b, z.inner_mut()),
             #[cfg(feature = "opencl")]
-            AnyBlocks::OpenCl(d) => OpenCl::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
+            AnyBlocks::OpenCl(d) => OpenCl::<V, S>::apply_blocks(d, a, r.inner(), b, z.inner_mut()),
         }
     }
 
@@ -72,14 +72,14 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
 
     fn rows(&self, sets: &RowSets) -> Result<AnyRows<V>, Error> {
         match self {
-            Self::Cpu(on) => on.rows(sets).map(|rows| AnyRows::Cpu(rows, PhantomData)),
+            Self::Cpu(backend) => backend.rows(sets).map(|rows| AnyRows::Cpu(rows, PhantomData)),
             #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.rows(sets).map(AnyRows::OpenCl),
+            Self::OpenCl(backend) => backend.rows(sets).map(AnyRows::OpenCl),
         }
     }
 
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        on!(self, on => on.relaxation_order(pattern))
+        dispatch!(self, backend => backend.relaxation_order(pattern))
     }
 
     fn gauss_seidel<T: Real>(
@@ -89,8 +89,8 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         symmetric: bool,
     ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         match self {
-            Self::Cpu(on) => {
-                let own = on.gauss_seidel(a, omega, symmetric)?;
+            Self::Cpu(backend) => {
+                let own = backend.gauss_seidel(a, omega, symmetric)?;
                 Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<Self, T>>))
             }
             #[cfg(feature = "opencl")]
@@ -104,16 +104,18 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         transpose: &TransposePlan,
     ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
         Ok(match self {
-            Self::Cpu(on) if p.matrix().is_none() => Box::new(HostTransfer(on.transfer(p, transpose)?)),
+            Self::Cpu(backend) if p.matrix().is_none() => {
+                Box::new(HostTransfer(backend.transfer(p, transpose)?))
+            }
             _ => Box::new(MatrixTransfer::new(self, p, transpose)?),
         })
     }
 
     fn read(&self, v: &AnyVector<V>, host: &mut [V]) -> Result<(), Error> {
-        on!(self, on => on.read(v.on(), host))
+        dispatch!(self, backend => backend.read(v.inner(), host))
     }
 
     fn write(&self, host: &[V], v: &mut AnyVector<V>) -> Result<(), Error> {
-        on!(self, on => on.write(host, v.on_mut()))
+        dispatch!(self, backend => backend.write(host, v.inner_mut()))
     }
 }

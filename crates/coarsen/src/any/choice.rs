@@ -109,7 +109,7 @@ impl BackendChoice {
             #[cfg(feature = "opencl")]
             Decided::First => AnyBackend::OpenCl(default_device()?),
             #[cfg(feature = "opencl")]
-            Decided::Device(device) => AnyBackend::OpenCl(OpenCl::on(device)?),
+            Decided::Device(device) => AnyBackend::OpenCl(OpenCl::new(device)?),
         })
     }
 

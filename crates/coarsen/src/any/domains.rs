@@ -28,15 +28,15 @@ impl<V: Real, S: Real> SchwarzBackend for AnyBackend<V, S> {
     type Domains = AnyDomains<V>;
 
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<AnyDomains<V>, Error> {
-        on!(self, on, AnyDomains as wrap => on.domains(plan, inverses).map(wrap))
+        dispatch!(self, backend, AnyDomains as wrap => backend.domains(plan, inverses).map(wrap))
     }
 
     fn inverses<'a>(&self, domains: &'a mut AnyDomains<V>) -> &'a mut Inverses {
-        on!(self, on => on.inverses(domains.on_mut()))
+        dispatch!(self, backend => backend.inverses(domains.inner_mut()))
     }
 
     fn upload(&self, domains: &mut AnyDomains<V>, changed: Changed<'_>) -> Result<(), Error> {
-        on!(self, on => on.upload(domains.on_mut(), changed))
+        dispatch!(self, backend => backend.upload(domains.inner_mut(), changed))
     }
 
     fn apply_domains(
@@ -46,14 +46,14 @@ impl<V: Real, S: Real> SchwarzBackend for AnyBackend<V, S> {
         top: &mut Top<'_, V>,
         z: &mut AnyVector<V>,
     ) {
-        on!(self, on => on.apply_domains(domains.on_mut(), r.on(), top, z.on_mut()))
+        dispatch!(self, backend => backend.apply_domains(domains.inner_mut(), r.inner(), top, z.inner_mut()))
     }
 
     fn restrict(&self, domains: &mut AnyDomains<V>, r: &AnyVector<V>, sums: &mut [V]) {
-        on!(self, on => on.restrict(domains.on_mut(), r.on(), sums))
+        dispatch!(self, backend => backend.restrict(domains.inner_mut(), r.inner(), sums))
     }
 
     fn prolong(&self, domains: &mut AnyDomains<V>, corrections: &[V], z: &mut AnyVector<V>) {
-        on!(self, on => on.prolong(domains.on_mut(), corrections, z.on_mut()))
+        dispatch!(self, backend => backend.prolong(domains.inner_mut(), corrections, z.inner_mut()))
     }
 }

@@ -51,25 +51,25 @@ operand!(AnyRows<V>, RowSets, DeviceRows<V>);
 
 impl<V: Real, S: Real> LinearOperator<AnyVector<V>> for AnyMatrix<V, S> {
     fn shape(&self) -> (usize, usize) {
-        on!(self, a => a.shape())
+        dispatch!(self, a => a.shape())
     }
 
     fn apply(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) {
-        on!(self, a => a.apply(x.on(), y.on_mut()))
+        dispatch!(self, a => a.apply(x.inner(), y.inner_mut()))
     }
 
     fn apply_dot(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) -> Dot<AnyScalar<V>> {
-        on!(self, a, AnyScalar as wrap => dot(a.apply_dot(x.on(), y.on_mut()), wrap))
+        dispatch!(self, a, AnyScalar as wrap => dot(a.apply_dot(x.inner(), y.inner_mut()), wrap))
     }
 
     fn residual(&self, b: &AnyVector<V>, x: &AnyVector<V>, r: &mut AnyVector<V>) {
-        on!(self, a => a.residual(b.on(), x.on(), r.on_mut()))
+        dispatch!(self, a => a.residual(b.inner(), x.inner(), r.inner_mut()))
     }
 }
 
 impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
     fn apply_add(&self, a: V, x: &AnyVector<V>, b: V, y: &mut AnyVector<V>) {
-        on!(self, matrix => Matrix::apply_add(matrix, a, x.on(), b, y.on_mut()))
+        dispatch!(self, matrix => Matrix::apply_add(matrix, a, x.inner(), b, y.inner_mut()))
     }
 
     fn relax(
@@ -81,7 +81,7 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
         b: &AnyVector<V>,
         x: &mut AnyVector<V>,
     ) {
-        on!(self, a => a.relax(rows.on(), sweep, d.on(), omega, b.on(), x.on_mut()))
+        dispatch!(self, a => a.relax(rows.inner(), sweep, d.inner(), omega, b.inner(), x.inner_mut()))
     }
 
     fn relax_into(
@@ -94,7 +94,9 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
         s: &mut AnyVector<V>,
         y: &mut AnyVector<V>,
     ) {
-        on!(self, a => a.relax_into(d.on(), omega, beta, b.on(), x.on(), s.on_mut(), y.on_mut()))
+        dispatch!(self, a => {
+            a.relax_into(d.inner(), omega, beta, b.inner(), x.inner(), s.inner_mut(), y.inner_mut());
+        })
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {

@@ -12,7 +12,7 @@
 //! | `domains` | multilevel domains on any backend |
 
 /// Evaluates an expression with what `$any` holds on its backend; `$kind` names the variant of the result.
-macro_rules! on {
+macro_rules! dispatch {
     ($any:expr, $own:ident => $call:expr) => {
         match $any {
             Self::Cpu($own) => $call,

@@ -2,8 +2,8 @@
 
 /// An operand that is a `T` on the backend of the other operands. *Panics* if it lives on another backend.
 pub(super) trait Operand<T> {
-    fn on(&self) -> &T;
-    fn on_mut(&mut self) -> &mut T;
+    fn inner(&self) -> &T;
+    fn inner_mut(&mut self) -> &mut T;
 }
 
 macro_rules! operand {
@@ -14,7 +14,7 @@ macro_rules! operand {
     };
     ($variant:ident of $any:ident<$($of:ident),+>, $own:ty) => {
         impl<$($of: coarsen_core::Real),+> $crate::any::operand::Operand<$own> for $any<$($of),+> {
-            fn on(&self) -> &$own {
+            fn inner(&self) -> &$own {
                 match self {
                     Self::$variant(own, ..) => own,
                     #[cfg(feature = "opencl")]
@@ -22,7 +22,7 @@ macro_rules! operand {
                 }
             }
 
-            fn on_mut(&mut self) -> &mut $own {
+            fn inner_mut(&mut self) -> &mut $own {
                 match self {
                     Self::$variant(own, ..) => own,
                     #[cfg(feature = "opencl")]

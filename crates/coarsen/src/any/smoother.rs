@@ -22,11 +22,11 @@ impl<T: Real, V: Real, S: Real> LinearOperator<AnyVector<V>> for CpuSmoother<T, 
     }
 
     fn apply(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) {
-        self.stored().apply(x.on(), y.on_mut());
+        self.stored().apply(x.inner(), y.inner_mut());
     }
 
     fn residual(&self, b: &AnyVector<V>, x: &AnyVector<V>, r: &mut AnyVector<V>) {
-        self.stored().residual(b.on(), x.on(), r.on_mut());
+        self.stored().residual(b.inner(), x.inner(), r.inner_mut());
     }
 }
 
@@ -43,7 +43,7 @@ impl<T: Real, V: Real, S: Real> Smoother<AnyBackend<V, S>, T> for CpuSmoother<T,
     }
 
     fn pre_smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.pre_smooth(&StoredBySmoother, b.on(), x.on_mut());
+        self.0.pre_smooth(&StoredBySmoother, b.inner(), x.inner_mut());
     }
 
     fn pre_smooth_residual(
@@ -53,15 +53,15 @@ impl<T: Real, V: Real, S: Real> Smoother<AnyBackend<V, S>, T> for CpuSmoother<T,
         x: &mut AnyVector<V>,
         r: &mut AnyVector<V>,
     ) {
-        self.0.pre_smooth_residual(&StoredBySmoother, b.on(), x.on_mut(), r.on_mut());
+        self.0.pre_smooth_residual(&StoredBySmoother, b.inner(), x.inner_mut(), r.inner_mut());
     }
 
     fn smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.smooth(&StoredBySmoother, b.on(), x.on_mut());
+        self.0.smooth(&StoredBySmoother, b.inner(), x.inner_mut());
     }
 
     fn post_smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.post_smooth(&StoredBySmoother, b.on(), x.on_mut());
+        self.0.post_smooth(&StoredBySmoother, b.inner(), x.inner_mut());
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {

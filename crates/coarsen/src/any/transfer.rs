@@ -13,11 +13,11 @@ pub(super) struct HostTransfer<T: Real, V: Real, S: Real>(pub(super) Box<dyn Tra
 
 impl<T: Real, V: Real, S: Real> Transfer<T, AnyBackend<V, S>> for HostTransfer<T, V, S> {
     fn prolong_add(&self, coarse: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.prolong_add(coarse.on(), x.on_mut());
+        self.0.prolong_add(coarse.inner(), x.inner_mut());
     }
 
     fn restrict(&self, r: &AnyVector<V>, coarse: &mut AnyVector<V>) {
-        self.0.restrict(r.on(), coarse.on_mut());
+        self.0.restrict(r.inner(), coarse.inner_mut());
     }
 
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError> {

@@ -37,26 +37,26 @@ impl<V: Real> Scalar for AnyScalar<V> {
     type Real = V;
 
     fn read(&self) -> V {
-        on!(self, v => Scalar::read(v))
+        dispatch!(self, v => Scalar::read(v))
     }
 
     fn known(&self) -> Option<V> {
-        on!(self, v => v.known())
+        dispatch!(self, v => v.known())
     }
 
     fn min(&self, other: &Self) -> Self {
-        on!(self, v, Self as wrap => wrap(Scalar::min(v, other.on())))
+        dispatch!(self, v, Self as wrap => wrap(Scalar::min(v, other.inner())))
     }
 
     fn over(&self, den: &Self, bound: &Self) -> Self {
-        on!(self, v, Self as wrap => wrap(v.over(den.on(), bound.on())))
+        dispatch!(self, v, Self as wrap => wrap(v.over(den.inner(), bound.inner())))
     }
 }
 
 impl<V: Real> Neg for AnyScalar<V> {
     type Output = Self;
     fn neg(self) -> Self {
-        on!(self, v, Self as wrap => wrap(-v))
+        dispatch!(self, v, Self as wrap => wrap(-v))
     }
 }
 
@@ -65,7 +65,7 @@ macro_rules! operator {
         impl<V: Real> $trait for AnyScalar<V> {
             type Output = Self;
             fn $name(self, b: Self) -> Self {
-                on!(self, a, Self as wrap => wrap($trait::$name(a, Clone::clone(b.on()))))
+                dispatch!(self, a, Self as wrap => wrap($trait::$name(a, Clone::clone(b.inner()))))
             }
         }
     };
@@ -84,7 +84,7 @@ impl<V: Real> Vector for AnyVector<V> {
     type Scalar = AnyScalar<V>;
 
     fn size(&self) -> usize {
-        on!(self, v => v.size())
+        dispatch!(self, v => v.size())
     }
 
     fn local_size(&self) -> usize {
@@ -92,7 +92,7 @@ impl<V: Real> Vector for AnyVector<V> {
     }
 
     fn like(&self) -> Result<Self, Error> {
-        on!(self, v, Self as wrap => v.like().map(wrap))
+        dispatch!(self, v, Self as wrap => v.like().map(wrap))
     }
 
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
@@ -119,60 +119,65 @@ impl<V: Real> Vector for AnyVector<V> {
     }
 
     fn scalar(&self, v: V) -> AnyScalar<V> {
-        on!(self, x, AnyScalar as wrap => wrap(x.scalar(v)))
+        dispatch!(self, x, AnyScalar as wrap => wrap(x.scalar(v)))
     }
 
     fn fill(&mut self, v: V) {
-        on!(self, y => Vector::fill(y, v))
+        dispatch!(self, y => Vector::fill(y, v))
     }
 
     fn first_not_finite(&self) -> Option<usize> {
-        on!(self, x => x.first_not_finite())
+        dispatch!(self, x => x.first_not_finite())
     }
 
     fn copy(&mut self, x: &Self) {
-        on!(self, y => y.copy(x.on()))
+        dispatch!(self, y => y.copy(x.inner()))
     }
 
     fn axpby(&mut self, a: &AnyScalar<V>, x: &Self, b: &AnyScalar<V>) {
-        on!(self, y => y.axpby(a.on(), x.on(), b.on()))
+        dispatch!(self, y => y.axpby(a.inner(), x.inner(), b.inner()))
     }
 
     fn hadamard(&mut self, a: &AnyScalar<V>, d: &Self, x: &Self, b: &AnyScalar<V>) {
-        on!(self, y => y.hadamard(a.on(), d.on(), x.on(), b.on()))
+        dispatch!(self, y => y.hadamard(a.inner(), d.inner(), x.inner(), b.inner()))
     }
 
     fn dots<const N: usize>(&self, with: [&Self; N]) -> [AnyScalar<V>; N] {
-        on!(self, x, AnyScalar as wrap => x.dots(with.map(|y| y.on())).map(wrap))
+        dispatch!(self, x, AnyScalar as wrap => x.dots(with.map(|y| y.inner())).map(wrap))
     }
 
     fn dot_magnitude(&self, y: &Self) -> Dot<AnyScalar<V>> {
-        on!(self, x, AnyScalar as wrap => dot(x.dot_magnitude(y.on()), wrap))
+        dispatch!(self, x, AnyScalar as wrap => dot(x.dot_magnitude(y.inner()), wrap))
     }
 
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<AnyScalar<V>>; N] {
         match pairs.first() {
             #[cfg(feature = "opencl")]
-            Some((Self::OpenCl(_), _)) => DeviceVector::dot_magnitudes(pairs.map(|(x, y)| (x.on(), y.on())))
-                .map(|d| dot(d, AnyScalar::OpenCl)),
-            _ => Vec::dot_magnitudes(pairs.map(|(x, y)| (x.on(), y.on()))).map(|d| dot(d, AnyScalar::Cpu)),
+            Some((Self::OpenCl(_), _)) => {
+                DeviceVector::dot_magnitudes(pairs.map(|(x, y)| (x.inner(), y.inner())))
+                    .map(|d| dot(d, AnyScalar::OpenCl))
+            }
+            _ => Vec::dot_magnitudes(pairs.map(|(x, y)| (x.inner(), y.inner())))
+                .map(|d| dot(d, AnyScalar::Cpu)),
         }
     }
 
     fn wait_for<const N: usize>(s: [&AnyScalar<V>; N]) -> [V; N] {
         match s.first() {
             #[cfg(feature = "opencl")]
-            Some(AnyScalar::OpenCl(_)) => DeviceVector::wait_for(s.map(|s| s.on())),
-            _ => s.map(|s| *s.on()),
+            Some(AnyScalar::OpenCl(_)) => DeviceVector::wait_for(s.map(|s| s.inner())),
+            _ => s.map(|s| *s.inner()),
         }
     }
 
     fn sync(&self) -> Result<(), Error> {
-        on!(self, v => v.sync())
+        dispatch!(self, v => v.sync())
     }
 
     fn cg_update(x: &mut Self, r: &mut Self, a: &AnyScalar<V>, p: &Self, q: &Self) -> AnyScalar<V> {
-        on!(x, x, AnyScalar as wrap => wrap(Vector::cg_update(x, r.on_mut(), a.on(), p.on(), q.on())))
+        dispatch!(x, x, AnyScalar as wrap => {
+            wrap(Vector::cg_update(x, r.inner_mut(), a.inner(), p.inner(), q.inner()))
+        })
     }
 
     fn pipelined_update(
@@ -182,9 +187,9 @@ impl<V: Real> Vector for AnyVector<V> {
         [u, w]: [&Self; 2],
         factors: [&AnyScalar<V>; 3],
     ) {
-        on!(x, x => {
-            let (searched, from) = ([p.on_mut(), s.on_mut()], [u.on(), w.on()]);
-            Vector::pipelined_update(x, r.on_mut(), searched, from, factors.map(|a| a.on()));
+        dispatch!(x, x => {
+            let (searched, from) = ([p.inner_mut(), s.inner_mut()], [u.inner(), w.inner()]);
+            Vector::pipelined_update(x, r.inner_mut(), searched, from, factors.map(|a| a.inner()));
         })
     }
 }

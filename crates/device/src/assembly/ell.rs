@@ -12,7 +12,7 @@ use super::{DeviceStream, module};
 use crate::driver::Type;
 use crate::matrix::{self, Format, Layout, Operand, RowRange};
 use crate::memory::Buffer;
-use crate::{DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceVector};
 
 /// A square matrix in block ELL whose pattern and values are assembled in device memory, for meshes that
 /// change on the device.
@@ -23,7 +23,7 @@ use crate::{DeviceVector, OnDevice};
 /// `S` in bytes. *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the
 /// longest row).
 pub struct DeviceEll<V: Real, S: Real = V> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     nodes: usize,
     block: usize,
     /// The largest number of blocks in a row.
@@ -45,7 +45,12 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³² blocks on,
     /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Allocation`] if one buffer does
     /// not hold it, [`Error::Build`] and [`Error::Device`] of the driver.
-    pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
+    pub fn new(
+        backend: &DeviceBackend<V, S>,
+        nodes: usize,
+        block: usize,
+        longest: usize,
+    ) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
             if size == 0 {
                 return Err(Error::Parameter { name, value: 0.0, range: "1 or more" });
@@ -59,11 +64,11 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         }
         let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
         let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
-        on.check_memory(bytes as u64)?;
-        let backend = on.plain();
-        let assembly = module::<V, S>(&backend, block, slice)?;
+        backend.check_memory(bytes as u64)?;
+        let plain = backend.plain();
+        let assembly = module::<V, S>(&plain, block, slice)?;
         let zeros = vec![0; nodes];
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         let product =
             matrix::module::<V, S>(&mut queue, (block, block), (slice, 1), 1, matrix::Parts::Whole)?;
         let lengths = queue.list(&zeros)?;
@@ -74,8 +79,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         drop(queue);
         let layout = Layout::even(nodes, longest);
         let rows = RowRange { layout, offsets, lengths, columns, values };
-        let (on, width, of) = (backend, longest, PhantomData);
-        Ok(Self { on, nodes, block, width, assembly, product, rows, status, of })
+        let (backend, width, of) = (plain, longest, PhantomData);
+        Ok(Self { backend, nodes, block, width, assembly, product, rows, status, of })
     }
 
     /// Replaces the matrix by the blocks of `stream` with `values`, row-major, block after block. Does not
@@ -87,7 +92,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// # Errors
     /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the backend has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
-        self.on.assert_same(&stream.on);
+        self.backend.assert_same(&stream.backend);
         let target = Target {
             module: self.assembly,
             blocks: u32::MAX as usize,
@@ -109,7 +114,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// backend has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
-        self.on.queue().read_list(&self.status, &mut found)?;
+        self.backend.queue().read_list(&self.status, &mut found)?;
         let (count, capacity) = (found[1] as usize, self.width);
         if count > capacity {
             return Err(Error::Capacity { what: "blocks of a row", count, capacity });
@@ -125,7 +130,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let (area, &Layout { slice, slots, .. }) = (self.block * self.block, &self.rows.layout);
         let (mut lengths, mut columns) = (vec![0; self.nodes], vec![0; slots]);
         let mut stored = vec![S::zero(); slots * area];
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.read_list(&self.rows.lengths, &mut lengths)?;
         queue.read_list(&self.rows.columns, &mut columns)?;
         queue.read(&self.rows.values, &mut stored)?;
@@ -146,13 +151,13 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
 
     pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.nodes, self.nodes));
-        Operand::new(&self.on, self.product, rows, size, (self.block, self.block), 1)
+        Operand::new(&self.backend, self.product, rows, size, (self.block, self.block), 1)
     }
 }
 
 impl<V: Real, S: Real> fmt::Debug for DeviceEll<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, b, width) = (self.nodes, self.block, self.width);
-        write!(f, "{n} rows of {width} blocks of {b} x {b} at most, of {:?}", self.on)
+        write!(f, "{n} rows of {width} blocks of {b} x {b} at most, of {:?}", self.backend)
     }
 }

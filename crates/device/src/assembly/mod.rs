@@ -25,7 +25,7 @@ mod target;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Stencil;
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::{Module, NONE, kernels};
@@ -57,9 +57,13 @@ kernels! {
 
 /// Returns the number of the module with the kernels for targets with blocks of `block` x `block` stored in
 /// `S`, in slices of `slice` rows.
-pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: usize) -> Result<usize, Error> {
+pub(crate) fn module<V: Real, S: Real>(
+    backend: &DeviceBackend<V>,
+    block: usize,
+    slice: usize,
+) -> Result<usize, Error> {
     let options = format!("-D STORED={} -D BLOCK={block} -D SLICE={slice}", Type::of::<S>());
-    on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: Step::NAMES, options })
+    backend.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: Step::NAMES, options })
 }
 
 /// The positions of the blocks to which a stream of values adds, sorted in device memory. Positions are given
@@ -73,7 +77,7 @@ pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: us
 /// capacity. *Memory* 44 bytes per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020,
 /// "P-Cloth", §3.2.2.
 pub struct DeviceStream<V: Real> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     module: usize,
     nodes: usize,
     /// The largest number of positions or contacts.
@@ -100,19 +104,23 @@ impl<V: Real> DeviceStream<V> {
     /// # Errors
     /// [`Error::TooLarge`] from 2³¹ nodes or entries on (a contact has 16), [`Error::Memory`] if they do not
     /// fit (nothing is allocated then), [`Error::Build`] and [`Error::Device`] of the driver.
-    pub fn of_blocks<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
-        Self::new(&on.plain(), nodes, capacity, 1)
+    pub fn of_blocks<S>(backend: &DeviceBackend<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
+        Self::new(&backend.plain(), nodes, capacity, 1)
     }
 
     /// Returns an empty stream for up to `capacity` contacts between `nodes` nodes.
     ///
     /// # Errors
     /// The errors of [`of_blocks`](Self::of_blocks).
-    pub fn of_contacts<S>(on: &OnDevice<V, S>, nodes: usize, capacity: usize) -> Result<Self, Error> {
-        Self::new(&on.plain(), nodes, capacity, PAIRS)
+    pub fn of_contacts<S>(
+        backend: &DeviceBackend<V, S>,
+        nodes: usize,
+        capacity: usize,
+    ) -> Result<Self, Error> {
+        Self::new(&backend.plain(), nodes, capacity, PAIRS)
     }
 
-    fn new(on: &OnDevice<V>, nodes: usize, capacity: usize, per: usize) -> Result<Self, Error> {
+    fn new(backend: &DeviceBackend<V>, nodes: usize, capacity: usize, per: usize) -> Result<Self, Error> {
         for (what, count) in
             [("nodes of a stream", nodes), ("entries of a stream", capacity.saturating_mul(per))]
         {
@@ -121,21 +129,21 @@ impl<V: Real> DeviceStream<V> {
             }
         }
         let entries = capacity.max(1) * per;
-        on.check_memory((44 * entries + 4 * nodes) as u64)?;
+        backend.check_memory((44 * entries + 4 * nodes) as u64)?;
         // Steps 1 to 3 do not use the sizes of blocks and slices, which belong to targets.
-        let module = module::<V, V>(on, 1, 1)?;
+        let module = module::<V, V>(backend, 1, 1)?;
         let bits = (u128::BITS - ((nodes as u128).pow(2)).leading_zeros()) as usize;
-        let sorting = Sorting::new(on, entries, bits, entries)?;
-        let mut queue = on.queue();
+        let sorting = Sorting::new(backend, entries, bits, entries)?;
+        let mut queue = backend.queue();
         let weights = if per == 1 { 0 } else { Stencil::MOST * capacity };
         let weights = queue.allocate(Type::of::<V>(), size_of::<V>() * weights, None)?;
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let nodes_of_entries = list(if per == 1 { 2 } else { Stencil::MOST } * capacity)?;
         let (heads, starts, found, slots) = (list(entries + 1)?, list(nodes + 1)?, list(2)?, list(entries)?);
         drop(queue);
-        let (staging, weighing, on) = (Vec::new(), Vec::new(), on.clone());
+        let (staging, weighing, backend) = (Vec::new(), Vec::new(), backend.clone());
         let mut stream = Self {
-            on,
+            backend,
             module,
             nodes,
             capacity,
@@ -191,7 +199,7 @@ impl<V: Real> DeviceStream<V> {
             let none = std::iter::repeat_n(V::zero(), missing);
             self.weighing.extend(weights.iter().map(|&w| V::from_f64(w)).chain(none));
         }
-        self.on.queue().write(&self.weights, &self.weighing)?;
+        self.backend.queue().write(&self.weights, &self.weighing)?;
         self.write(contacts.len())
     }
 
@@ -223,7 +231,7 @@ impl<V: Real> DeviceStream<V> {
 
     /// Uploads the staged list and sorts it.
     fn write(&mut self, count: usize) -> Result<(), Error> {
-        self.on.queue().write_list(&self.list, &self.staging)?;
+        self.backend.queue().write_list(&self.list, &self.staging)?;
         self.count = count;
         self.sort()
     }
@@ -235,7 +243,7 @@ impl<V: Real> DeviceStream<V> {
         let [list, keys, order, heads, starts, found] =
             [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]
                 .map(Arg::Memory);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.launch(Step::Keys.of(self.module), entries, &[all, count, per, nodes, list, keys]);
         self.sorting.sort(&mut queue);
         queue.launch(Step::Heads.of(self.module), entries, &[all, nodes, order, keys, heads]);
@@ -263,7 +271,7 @@ impl<V: Real> DeviceStream<V> {
     /// [`Error::Device`] if the backend has failed.
     pub fn found(&self) -> Result<[usize; 2], Error> {
         let mut found = [0; 2];
-        self.on.queue().read_list(&self.found, &mut found)?;
+        self.backend.queue().read_list(&self.found, &mut found)?;
         Ok(found.map(|n| n as usize))
     }
 }

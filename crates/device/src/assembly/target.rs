@@ -34,7 +34,7 @@ impl<V: Real> DeviceStream<V> {
             [self.sorting.order(), &self.sorting.keys, &self.heads, &self.starts, &self.found, &self.slots]
                 .map(Arg::Memory);
         let [rows, columns, status] = [to.rows, to.columns, to.status].map(Arg::Memory);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         let [all, nodes, blocks, width] = [self.entries(), self.nodes, to.blocks, to.width].map(Arg::Count);
         let args =
             [all, nodes, blocks, width, order, keys, heads, starts, found, slots, rows, columns, status];
@@ -62,7 +62,7 @@ impl<V: Real> DeviceStream<V> {
     }
 
     fn check_fits(&self, nodes: usize, block: usize, values: &DeviceVector<V>) -> Result<(), Error> {
-        self.on.assert_same(values.on());
+        self.backend.assert_same(values.backend());
         same_length("nodes of a stream", nodes, self.nodes)?;
         same_length("values of a stream", self.count * block * block, values.size())
     }
@@ -89,7 +89,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
             values: &self.values,
             status: &self.status,
         };
-        self.on.assert_same(&stream.on);
+        self.backend.assert_same(&stream.backend);
         stream.assemble_into(&target, values)?;
         self.assembled = true;
         Ok(())
@@ -124,14 +124,14 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
         same_length("columns of a square block", rows, columns)?;
-        self.on().assert_same(&stream.on);
+        self.backend().assert_same(&stream.backend);
         stream.check_fits(pattern.rows(), rows, values)?;
         self.whole()?;
         let last = match self.last_stream.take() {
             Some(known) => LastStream { in_use: true, ..known },
             None => {
-                let module = module::<V, S>(self.on(), rows, self.slice())?;
-                LastStream { module, lacking: self.on().queue().list(&[0])?, in_use: true }
+                let module = module::<V, S>(self.backend(), rows, self.slice())?;
+                LastStream { module, lacking: self.backend().queue().list(&[0])?, in_use: true }
             }
         };
         let whole = self.whole()?;
@@ -139,7 +139,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let [order, keys, heads, slots, lacking] =
             [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots, &last.lacking]
                 .map(Arg::Memory);
-        let mut queue = self.on().queue();
+        let mut queue = self.backend().queue();
         let [entries, nodes] = [stream.entries(), stream.nodes].map(Arg::Count);
         let all = self.stored();
         let args = [Arg::Length(all), values_here, lacking];
@@ -162,7 +162,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     pub fn check(&self) -> Result<(), Error> {
         let Some(last) = self.last_stream.as_ref().filter(|last| last.in_use) else { return Ok(()) };
         let mut lacking = [0];
-        self.on().queue().read_list(&last.lacking, &mut lacking)?;
+        self.backend().queue().read_list(&last.lacking, &mut lacking)?;
         match lacking {
             [0] => Ok(()),
             _ => Err(Error::Pattern { what: "a stream with blocks that the matrix does not have" }),

@@ -14,7 +14,7 @@ use coarsen_backend::check_range;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::assembly::LastStream;
 use crate::error::same_length;
 
@@ -34,7 +34,7 @@ pub use symmetric::DeviceSymmetric;
 /// matrix. *Memory* (r c s + 4) bytes per slot for blocks of r x c, where s is the size of `S` in bytes; 4 or 8 bytes per
 /// block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     block: (usize, usize),
     pattern: Arc<Pattern>,
     format: Format,
@@ -61,17 +61,17 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// [`Error::Range`] for values that `S` cannot hold, [`Error::Memory`] if the matrix does not fit (nothing is
     /// allocated then), [`Error::Allocation`] with a row that alone (in slices: with its slice) exceeds the largest single
     /// allocation of the device, [`Error::Build`] and [`Error::Device`] of the driver.
-    pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
+    pub fn new<T: Real>(backend: &DeviceBackend<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
         check_range::<T, S>("the matrix", host.values())?;
-        let (pattern, block, limit) = (host.pattern(), host.block(), on.device().most);
-        let mut queue = on.queue();
+        let (pattern, block, limit) = (host.pattern(), host.block(), backend.device().most);
+        let mut queue = backend.queue();
         queue.check_memory(Self::bytes(pattern, block, format) as u64)?;
         let area = block.0 * block.1;
         let layouts =
             Layout::ranges(pattern, format, area * size_of::<S>(), limit).map_err(|(row, needed)| {
                 Error::Allocation { what: "row", row: Some(row * block.0), needed, limit }
             })?;
-        let items_per_row = format.items_per_row(pattern, on.device());
+        let items_per_row = format.items_per_row(pattern, backend.device());
         let (slices, count) = ((format.slice(), items_per_row), layouts.len());
         let module = operand::module::<V, S>(&mut queue, block, slices, count, Parts::Whole)?;
         let mut ranges = Vec::with_capacity(layouts.len());
@@ -86,8 +86,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
                 RowRange::new(&mut queue, pattern, layout, &columns, &values)?
             });
         }
-        let (on, pattern, last_stream, of) = (on.plain(), pattern.clone(), None, PhantomData);
-        Ok(Self { on, block, pattern, format, items_per_row, module, ranges, last_stream, of })
+        let (backend, pattern, last_stream, of) = (backend.plain(), pattern.clone(), None, PhantomData);
+        Ok(Self { backend, block, pattern, format, items_per_row, module, ranges, last_stream, of })
     }
 
     /// Returns the numbers of rows and columns of a block.
@@ -114,7 +114,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             return Ok(whole);
         }
         let needed = (self.stored() * size_of::<S>()) as u64;
-        let (what, limit) = ("a matrix for a setup on the device", self.on.device().most);
+        let (what, limit) = ("a matrix for a setup on the device", self.backend.device().most);
         Err(Error::Allocation { what, row: None, needed, limit })
     }
 
@@ -141,7 +141,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         let mut values = Vec::new();
         for range in &self.ranges {
             values.resize(range.layout.slots * self.block.0 * self.block.1, S::zero());
-            self.on.queue().read(&range.values, &mut values)?;
+            self.backend.queue().read(&range.values, &mut values)?;
             range.layout.collect(&values, host);
         }
         Ok(())
@@ -155,7 +155,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
         self.check_alike(from)?;
         self.not_assembled();
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         for (from, to) in from.ranges.iter().zip(&self.ranges) {
             let bytes = to.layout.slots * self.block.0 * self.block.1 * size_of::<S>();
             queue.copy(&from.values, &to.values, bytes);
@@ -172,7 +172,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
 
     /// Checks that another matrix of the backend has the same pattern, block size and layout.
     pub(crate) fn check_alike(&self, other: &Self) -> Result<(), Error> {
-        self.on.assert_same(&other.on);
+        self.backend.assert_same(&other.backend);
         self.check_same(&other.pattern, other.block)?;
         if self.format == other.format {
             return Ok(());
@@ -188,8 +188,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, block.1)
     }
 
-    pub(crate) fn on(&self) -> &OnDevice<V> {
-        &self.on
+    pub(crate) fn backend(&self) -> &DeviceBackend<V> {
+        &self.backend
     }
 
     /// The number of rows in a slice.
@@ -208,13 +208,13 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
 
     pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         let size = (self.pattern.rows(), self.pattern.columns());
-        Operand::new(&self.on, self.module, &self.ranges, size, self.block, self.items_per_row)
+        Operand::new(&self.backend, self.module, &self.ranges, size, self.block, self.items_per_row)
     }
 }
 
 impl<V: Real, S: Real> fmt::Debug for DeviceMatrix<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ((m, n), (r, c)) = (self.operand().shape, self.block);
-        write!(f, "{m} x {n} in blocks of {r} x {c} ({:?}) of {:?}", self.format, self.on)
+        write!(f, "{m} x {n} in blocks of {r} x {c} ({:?}) of {:?}", self.format, self.backend)
     }
 }

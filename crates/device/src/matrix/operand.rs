@@ -11,7 +11,7 @@ use crate::driver::Type;
 use crate::memory::{Buffer, bytes};
 use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items, Queue};
-use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceBlocks, DeviceScalar, DeviceVector};
 
 kernels! {
     /// The kernels of block rows. Only the kernels before `RelaxInto` exist for rectangular blocks, and `MultiplyDot` does
@@ -112,7 +112,7 @@ impl RowRange {
 /// }
 /// ```
 pub struct Operand<'a, V: Real, S: Real = V> {
-    pub(crate) on: &'a OnDevice<V>,
+    pub(crate) backend: &'a DeviceBackend<V>,
     pub(crate) module: usize,
     /// The rows: one range, or several of a matrix that one buffer does not hold.
     pub(crate) ranges: &'a [RowRange],
@@ -130,7 +130,7 @@ pub struct Operand<'a, V: Real, S: Real = V> {
 impl<'a, V: Real, S: Real> Operand<'a, V, S> {
     /// Returns the rows of `ranges`, each computed by `items_per_row` items, with the kernels of `module`.
     pub(crate) fn new(
-        on: &'a OnDevice<V>,
+        backend: &'a DeviceBackend<V>,
         module: usize,
         ranges: &'a [RowRange],
         (rows, columns): (usize, usize),
@@ -138,7 +138,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         items_per_row: usize,
     ) -> Self {
         let shape = (rows * block.0, columns * block.1);
-        Self { on, module, ranges, rows, shape, block, items_per_row, contact: None, of: PhantomData }
+        Self { backend, module, ranges, rows, shape, block, items_per_row, contact: None, of: PhantomData }
     }
 
     /// Adds a contact part, computed by the kernels of `module`.
@@ -193,7 +193,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
     }
 
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         for range in self.ranges {
             self.launch(&mut queue, product, range, range.layout.rows.len(), more);
         }
@@ -202,8 +202,8 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
     pub(super) fn assert_fits(&self, x: &DeviceVector<V>, y: &DeviceVector<V>) {
         let ((m, n), x_size, y_size) = (self.shape, x.size(), y.size());
         assert!(x_size == n && y_size == m, "apply: a {m} x {n} matrix met x of {x_size} and y of {y_size}");
-        self.on.assert_same(&x.on);
-        self.on.assert_same(&y.on);
+        self.backend.assert_same(&x.backend);
+        self.backend.assert_same(&y.backend);
     }
 
     pub(super) fn assert_square(&self, d: &DeviceBlocks<V, S>, vectors: &[&DeviceVector<V>], method: &str) {
@@ -211,9 +211,9 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         assert!(self.shape == (n, n) && self.block == (size, size), "{method}: A is not square");
         for v in vectors {
             assert!(v.n == n, "{method}: {n} rows met a vector of {}", v.n);
-            self.on.assert_same(&v.on);
+            self.backend.assert_same(&v.backend);
         }
-        d.assert_fits(self.on, n, size, method);
+        d.assert_fits(self.backend, n, size, method);
     }
 
     /// Computes y = A x.
@@ -231,11 +231,11 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
             self.apply(x, y);
             return x.dot_magnitude(y);
         };
-        let [value, magnitude] = DeviceScalar::results(self.on);
+        let [value, magnitude] = DeviceScalar::results(self.backend);
         let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
         let out = [value.slot(), magnitude.slot()];
         let (args, count) = self.args(range, &more);
-        self.on.queue().reduce(Product::MultiplyDot.of(self.module), self.work(), &args[1..count], &out);
+        self.backend.queue().reduce(Product::MultiplyDot.of(self.module), self.work(), &args[1..count], &out);
         Dot { value, magnitude }
     }
 
@@ -243,7 +243,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
     pub(crate) fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
         self.assert_fits(x, r);
         assert_eq!(b.size(), r.size(), "residual: b and r differ in length");
-        self.on.assert_same(&b.on);
+        self.backend.assert_same(&b.backend);
         self.by_rows(Product::Residual, &[b, x, r].map(|v| Arg::Memory(&v.memory)));
     }
 

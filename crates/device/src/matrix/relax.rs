@@ -7,9 +7,9 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::operand::Product;
 use super::{DeviceMatrix, RowRange};
 use crate::queue::Arg;
-use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceBlocks, DeviceRows, DeviceVector};
 
-impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
+impl<V: Real, S: Real> Matrix<DeviceBackend<V, S>> for DeviceMatrix<V, S> {
     fn apply_add(&self, a: V, x: &DeviceVector<V>, b: V, y: &mut DeviceVector<V>) {
         self.operand().apply_add(a, x, b, y);
     }
@@ -26,11 +26,11 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
     ) {
         let operand = self.operand();
         operand.assert_square(d, &[b, x], "relax");
-        self.on.assert_same(&rows.on);
+        self.backend.assert_same(&rows.backend);
         assert!(Pattern::same(&rows.pattern, &self.pattern), "relax: row sets of another pattern");
         let backward = Arg::Index(u32::from(sweep == SweepDirection::Backward));
         let [chunks, d, b, x] = [&rows.chunks, &d.values, &b.memory, &x.memory].map(Arg::Memory);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         let mut run = |&(first, count): &(u32, u32), range: &RowRange| {
             let [first, there] = [first, count].map(Arg::Index);
             let more = [chunks, first, there, backward, d, Arg::Number(omega), b, x];
@@ -65,7 +65,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         self.check_same(host.pattern(), host.block())?;
         check_range::<T, S>("the matrix", host.values())?;
         self.not_assembled();
-        let (mut queue, area) = (self.on.queue(), self.block.0 * self.block.1);
+        let (mut queue, area) = (self.backend.queue(), self.block.0 * self.block.1);
         self.ranges.iter().try_for_each(|RowRange { layout, values, .. }| match layout.keeps::<T, S>() {
             true => queue.write(values, layout.values(host)),
             false => queue.put(values, layout.slots * area, |to: &mut [S]| layout.arrange(host, to)),

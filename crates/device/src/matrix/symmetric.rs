@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::format::{Format, Layout};
 use super::operand::{self, Operand, Parts, RowRange};
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::error::same_length;
 
 /// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`. Block (j, i) with j > i is read as
@@ -28,7 +28,7 @@ use crate::error::same_length;
 /// values: for each block above the diagonal, a search for its transpose. *Reference* Wu et al. 2022, §7,
 /// Fig. 12, for dense blocks, which stay in fast memory between their two uses.
 pub struct DeviceSymmetric<V: Real, S: Real = V> {
-    on: OnDevice<V>,
+    backend: DeviceBackend<V>,
     block: usize,
     pattern: Arc<Pattern>,
     /// All rows. For each block of a row, `columns` lists the column, and twice the slot of the values. The latter is
@@ -52,12 +52,12 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     /// 2³¹ slots on, [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Allocation`] if one
     /// buffer does not hold its values or lists (a [`DeviceMatrix`](crate::DeviceMatrix) takes several), [`Error::Build`]
     /// and [`Error::Device`] of the driver.
-    pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
+    pub fn new<T: Real>(backend: &DeviceBackend<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
         let (pattern, block) = (host.pattern(), host.block().0);
         let first = from_diagonal(pattern, block)?;
-        let format = Format::suiting(pattern, on.device());
+        let format = Format::suiting(pattern, backend.device());
         let half = upper(pattern, &first)?;
         let limit = (u32::MAX / 2) as usize;
         let (count, area) = (Layout::slots(pattern, format).max(pattern.rows()), block * block);
@@ -67,10 +67,10 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         // Only the host computes slots of values, so a common width of all rows would save nothing.
         let stored = if format == Format::Rows { Format::Rows } else { Format::Sliced };
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         queue
             .check_memory((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
-        let items_per_row = format.items_per_row(pattern, on.device());
+        let items_per_row = format.items_per_row(pattern, backend.device());
         let module = operand::module::<V, S>(
             &mut queue,
             (block, block),
@@ -82,8 +82,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         arrange(&upper, host, &mut values);
         let columns = columns(pattern, &first, &rows, &upper);
         let rows = RowRange::new(&mut queue, pattern, rows, &columns, &values)?;
-        let (on, pattern, of) = (on.plain(), pattern.clone(), PhantomData);
-        Ok(Self { on, block, pattern, rows, upper, items_per_row, module, of })
+        let (backend, pattern, of) = (backend.plain(), pattern.clone(), PhantomData);
+        Ok(Self { backend, block, pattern, rows, upper, items_per_row, module, of })
     }
 
     /// Returns the number of rows of a block.
@@ -109,12 +109,15 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
         let count = self.upper.slots * self.block * self.block;
-        Ok(self.on.queue().put(&self.rows.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
+        Ok(self
+            .backend
+            .queue()
+            .put(&self.rows.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
     }
 
     pub(super) fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.pattern.rows(), self.pattern.rows()));
-        Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.items_per_row)
+        Operand::new(&self.backend, self.module, rows, size, (self.block, self.block), self.items_per_row)
     }
 }
 
@@ -185,6 +188,6 @@ fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
 impl<V: Real, S: Real> fmt::Debug for DeviceSymmetric<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, b) = (self.operand().shape.0, self.block);
-        write!(f, "{n} x {n} in blocks of {b} x {b} (upper triangle) of {:?}", self.on)
+        write!(f, "{n} x {n} in blocks of {b} x {b} (upper triangle) of {:?}", self.backend)
     }
 }

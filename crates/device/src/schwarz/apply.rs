@@ -8,13 +8,13 @@ use crate::memory::{Buffer, bytes};
 use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Apply, Form};
 use crate::schwarz::lists::Lists;
-use crate::{DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceVector};
 
 /// The levels, the inverses, and two vectors of the coarse levels.
 ///
 /// All memory is allocated at the build, so that an application needs none.
 pub(crate) struct Application<T: Real> {
-    pub(crate) on: OnDevice<T>,
+    pub(crate) backend: DeviceBackend<T>,
     pub(crate) lists: Lists,
     pub(crate) block: usize,
     pub(crate) form: Form,
@@ -41,16 +41,16 @@ pub(crate) struct LeftOut {
 impl<T: Real> Application<T> {
     /// Allocates buffers for inverses of type `stored`.
     pub(crate) fn new(
-        on: &OnDevice<T>,
+        backend: &DeviceBackend<T>,
         lists: Lists,
         (stored, size): (Type, usize),
         block: usize,
         left_out: &[u32],
     ) -> Result<Self, Error> {
-        let form = Form::of(on.device());
+        let form = Form::of(backend.device());
         let needed = kernels::application(lists.tiles, size_of::<T>());
-        form.check(on.device(), lists.tiles, needed, kernels::SMALLER)?;
-        let mut queue = on.queue();
+        form.check(backend.device(), lists.tiles, needed, kernels::SMALLER)?;
+        let mut queue = backend.queue();
         let module = queue.module(&kernels::apply(form, stored, [block, lists.tiles]))?;
         let ones = vec![T::one(); lists.domains[0] + lists.domains[1]];
         let weights = queue.allocate(Type::of::<T>(), size_of_val(&ones[..]), Some(bytes(&ones)))?;
@@ -63,8 +63,8 @@ impl<T: Real> Application<T> {
         let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
         drop(queue);
         let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
-        let on = on.clone();
-        Ok(Self { on, lists, block, form, module, packed, weights, left_out, coarse, top })
+        let backend = backend.clone();
+        Ok(Self { backend, lists, block, form, module, packed, weights, left_out, coarse, top })
     }
 
     /// Returns the number of scalar unknowns of the finest level.
@@ -82,8 +82,8 @@ impl<T: Real> Application<T> {
             r.size(),
             z.size()
         );
-        self.on.assert_same(&r.on);
-        self.on.assert_same(&z.on);
+        self.backend.assert_same(&r.backend);
+        self.backend.assert_same(&z.backend);
         self.residuals(r);
         self.solve_top(solve);
         self.domains(r, z);
@@ -101,14 +101,14 @@ impl<T: Real> Application<T> {
         let items = Items::Entries((last - first) * self.block);
         let [first, last, fine] = [first, last, self.lists.fine].map(Arg::Count);
         let args = [first, last, fine, order, positions, r, coarse];
-        self.on.queue().launch(Apply::Restrict.of(self.module), items, &args);
+        self.backend.queue().launch(Apply::Restrict.of(self.module), items, &args);
     }
 
     /// Sums r over the domains of the finest level. Synchronises once.
     pub(crate) fn restrict(&self, r: &DeviceVector<T>, sums: &mut [T]) {
-        self.on.assert_same(&r.on);
+        self.backend.assert_same(&r.backend);
         self.sum([0, self.lists.domains[0]], &self.lists.ranges, r);
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         // The queue keeps the failure, and numbers read later are NaN.
         if queue.read(&self.coarse[0], sums).is_err() {
             sums.fill(T::nan());
@@ -117,11 +117,11 @@ impl<T: Real> Application<T> {
 
     /// Adds a correction for each domain of the finest level to z at its nodes. Waits for the transfer.
     pub(crate) fn prolong(&self, corrections: &[T], z: &DeviceVector<T>) {
-        self.on.assert_same(&z.on);
+        self.backend.assert_same(&z.backend);
         let [order, ranges, there, z] =
             [&self.lists.order, &self.lists.ranges, &self.coarse[0], &z.memory].map(Arg::Memory);
         let args = [Arg::Count(self.lists.domains[0]), order, ranges, there, z];
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         let _kept = queue.write(&self.coarse[0], corrections);
         queue.launch(Apply::Prolong.of(self.module), Items::Entries(corrections.len()), &args);
     }
@@ -131,11 +131,11 @@ impl<T: Real> Application<T> {
         if self.lists.top > 0 {
             let [r, z] = &mut self.top;
             // The queue keeps the failure, and numbers read later are NaN.
-            if self.on.queue().read(&self.coarse[0], r).is_err() {
+            if self.backend.queue().read(&self.coarse[0], r).is_err() {
                 r.fill(T::nan());
             }
             solve(r, z);
-            let _kept = self.on.queue().write(&self.coarse[1], z);
+            let _kept = self.backend.queue().write(&self.coarse[1], z);
         }
     }
 
@@ -150,7 +150,7 @@ impl<T: Real> Application<T> {
         let [residual, correction, r, z] =
             [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
         let fine = lists.fine;
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         let mut launch = |[first, count, start]: [usize; 3], [r, coarser, z]: [Arg<'_, T>; 3]| {
             let [first, domains, fine, start] = [first, count, fine, start].map(Arg::Count);
             let args =

@@ -6,7 +6,7 @@ use coarsen_schwarz::Couplings;
 use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::NONE;
-use crate::{DeviceMatrix, OnDevice};
+use crate::{DeviceBackend, DeviceMatrix};
 
 /// The blocks that are gathered at every position; see `kernels/schwarz/numbers.cl`.
 pub(crate) struct Gathered {
@@ -24,7 +24,7 @@ impl Gathered {
         let slot = |block: u32| slots.get(block as usize).copied().unwrap_or(NONE);
         let own: Vec<u32> = from.own.iter().map(|&block| slot(block)).collect();
         let inner: Vec<u32> = from.inner.iter().flat_map(|&[block, other]| [slot(block), other]).collect();
-        let mut queue = a.on().queue();
+        let mut queue = a.backend().queue();
         let mut list = |list: &[u32]| queue.list(list);
         Ok(Self {
             own: list(&own)?,
@@ -36,12 +36,12 @@ impl Gathered {
 
     /// Allocates buffers for the couplings of `blocks` blocks between `positions` positions.
     pub(crate) fn with_capacity<T: Real>(
-        on: &OnDevice<T>,
+        backend: &DeviceBackend<T>,
         nodes: usize,
         positions: usize,
         blocks: usize,
     ) -> Result<Self, Error> {
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let (own, alone) = (list(nodes)?, list(nodes)?);
         Ok(Self { own, starts: list(positions + 1)?, inner: list(2 * blocks)?, alone })

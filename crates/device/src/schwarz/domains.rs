@@ -11,7 +11,7 @@ use crate::driver::Type;
 use crate::memory::convert;
 use crate::schwarz::apply::Application;
 use crate::schwarz::lists::Lists;
-use crate::{DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceVector};
 
 /// Inverses of the domains of all levels in device memory, computed on the host.
 ///
@@ -37,13 +37,13 @@ pub struct DeviceDomains<T: Real> {
 }
 
 impl<T: Real> DeviceDomains<T> {
-    fn new(on: &OnDevice<T>, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self, Error> {
-        let lists = Lists::new(on, plan, &plan.numbering()?)?;
+    fn new(backend: &DeviceBackend<T>, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self, Error> {
+        let lists = Lists::new(backend, plan, &plan.numbering()?)?;
         let stored = match inverses.packed.first() {
             Some(Packed::Double(_)) => (Type::of::<f64>(), size_of::<f64>()),
             _ => (Type::of::<f32>(), size_of::<f32>()),
         };
-        let application = Application::new(on, lists, stored, plan.block(), plan.left_out())?;
+        let application = Application::new(backend, lists, stored, plan.block(), plan.left_out())?;
         let (plan, weights) = (plan.clone(), vec![1.0; inverses.weights.len()]);
         let (left_out, runs) = (Vec::new(), Vec::new());
         let mut domains = Self { application, plan, host: inverses, weights, left_out, runs };
@@ -53,7 +53,7 @@ impl<T: Real> DeviceDomains<T> {
 
     fn upload(&mut self, changed: Changed<'_>) -> Result<(), Error> {
         let Self { application, plan, host, weights, left_out, runs } = self;
-        let mut queue = application.on.queue();
+        let mut queue = application.backend.queue();
         if *weights != host.weights {
             let domains = &application.lists.level_domains;
             queue.put(&application.weights, domains.iter().sum(), |to: &mut [T]| {
@@ -92,7 +92,7 @@ impl<T: Real> DeviceDomains<T> {
     }
 }
 
-impl<V: Real, S: Real> SchwarzBackend for OnDevice<V, S> {
+impl<V: Real, S: Real> SchwarzBackend for DeviceBackend<V, S> {
     type Domains = DeviceDomains<V>;
 
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<DeviceDomains<V>, Error> {

@@ -3,7 +3,7 @@
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Numbering, Plan};
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::driver::Type;
 use crate::memory::Buffer;
 
@@ -45,8 +45,12 @@ pub(crate) const TILE: usize = 64;
 pub(crate) const SIDE: usize = 8;
 
 impl Lists {
-    pub(crate) fn new<T: Real>(on: &OnDevice<T>, plan: &Plan, host: &Numbering) -> Result<Self, Error> {
-        let mut queue = on.queue();
+    pub(crate) fn new<T: Real>(
+        backend: &DeviceBackend<T>,
+        plan: &Plan,
+        host: &Numbering,
+    ) -> Result<Self, Error> {
+        let mut queue = backend.queue();
         let mut upload = |list: &[u32]| queue.list(list);
         let fine_domains = plan.domains(0);
         Ok(Self {
@@ -68,7 +72,7 @@ impl Lists {
     /// Allocates lists for up to `capacities[k]` nodes on level k, in domains of `domain` nodes with `block`
     /// unknowns per node.
     pub(crate) fn with_capacity<T: Real>(
-        on: &OnDevice<T>,
+        backend: &DeviceBackend<T>,
         capacities: &[usize],
         domain: usize,
         block: usize,
@@ -83,7 +87,7 @@ impl Lists {
             levels.push([first, first + nodes]);
             first += nodes;
         }
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         Ok(Self {
             fine,

@@ -6,7 +6,7 @@
 
 use coarsen_core::{Error, Real};
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::NONE;
@@ -41,17 +41,21 @@ impl Meeting {
     ///
     /// # Errors
     /// [`Error::TooLarge`] from 2³¹ entries on (one per block and level), and the errors of the driver.
-    pub(crate) fn new<T: Real>(on: &OnDevice<T>, lists: &Lists, capacity: usize) -> Result<Self, Error> {
+    pub(crate) fn new<T: Real>(
+        backend: &DeviceBackend<T>,
+        lists: &Lists,
+        capacity: usize,
+    ) -> Result<Self, Error> {
         let (levels, nodes) = (lists.level_domains.len(), lists.fine + lists.coarse());
         let (limit, count) = (i32::MAX as usize, levels.saturating_mul(capacity));
         if count > limit {
             return Err(Error::TooLarge { what: "contact blocks on all levels", count, limit });
         }
         let (entries, domains) = (count, lists.domains.iter().sum());
-        let module = on.queue().module(&kernels::meet())?;
+        let module = backend.queue().module(&kernels::meet())?;
         let bits = (usize::BITS - nodes.leading_zeros()) as usize;
-        let sorting = Sorting::new(on, entries, bits, entries)?;
-        let mut queue = on.queue();
+        let sorting = Sorting::new(backend, entries, bits, entries)?;
+        let mut queue = backend.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         Ok(Self {
             module,

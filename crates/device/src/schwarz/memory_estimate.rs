@@ -9,7 +9,7 @@ use crate::schwarz::meeting::Meeting;
 use crate::schwarz::parameters::stored;
 use crate::schwarz::structure::{self, capacities};
 use crate::schwarz::{DeviceSchwarz, StructureSource};
-use crate::{DeviceMatrix, Format, OnDevice};
+use crate::{DeviceBackend, DeviceMatrix, Format};
 
 /// The numbers per node in all lists: order, parent, children, ranges, offsets, gathered blocks, `alone`,
 /// marks.
@@ -40,23 +40,27 @@ fn values(unknowns: usize) -> usize {
 
 impl DeviceSchwarz {
     /// Returns the bytes that a build from `a` allocates on a device, including positions. *Use* with
-    /// [`OnDevice::check_memory`] before a setup.
+    /// [`DeviceBackend::check_memory`] before a setup.
     ///
     /// If the device chooses the structure, an average of eight connected parts per domain is assumed; a
-    /// build with more parts needs more memory. Otherwise the result is that of [`OnDevice::domain_bytes`].
-    /// *Cost* as [`OnDevice::matrix_bytes`].
-    pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OnDevice<V, S>, a: &Bsr<T>) -> u64 {
+    /// build with more parts needs more memory. Otherwise the result is that of [`DeviceBackend::domain_bytes`].
+    /// *Cost* as [`DeviceBackend::matrix_bytes`].
+    pub fn bytes<T: Real, V: Real, S: Real>(&self, backend: &DeviceBackend<V, S>, a: &Bsr<T>) -> u64 {
         let Schwarz { domain, levels, .. } = self.schwarz;
         if self.structure == StructureSource::Host {
-            return on.domain_bytes(&self.schwarz, a);
+            return backend.domain_bytes(&self.schwarz, a);
         }
-        self.bytes_of(on, a, &capacities(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]))
+        self.bytes_of(
+            backend,
+            a,
+            &capacities(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]),
+        )
     }
 
     /// Returns [`bytes`](Self::bytes) for up to `capacities[k]` nodes on level k.
     pub(super) fn bytes_of<T: Real, V: Real, S: Real>(
         &self,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
         a: &Bsr<T>,
         capacities: &[usize],
     ) -> u64 {
@@ -76,7 +80,7 @@ impl DeviceSchwarz {
         let positions = 3 * nodes * size_of::<V>();
         let beside = self.beside(block * block * size_of::<S>(), [capacities.len(), nodes, all]);
         let own = lists * size_of::<u32>() + coarse + below + inverses + positions + beside + chosen::BYTES;
-        on.matrix_bytes(a) + own as u64
+        backend.matrix_bytes(a) + own as u64
     }
 
     /// Returns the bytes of contact beside the matrix, in blocks of `block` bytes, for a number of levels and of nodes,
@@ -92,7 +96,7 @@ impl DeviceSchwarz {
     }
 }
 
-impl<V: Real, S: Real> OnDevice<V, S> {
+impl<V: Real, S: Real> DeviceBackend<V, S> {
     /// Returns the bytes that a matrix needs on this device, in the layout that
     /// [`Backend::matrix`](coarsen_backend::Backend::matrix) chooses. *Cost* one pass over its rows.
     pub fn matrix_bytes<T: Real>(&self, a: &Bsr<T>) -> u64 {

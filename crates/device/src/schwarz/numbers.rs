@@ -18,7 +18,7 @@ use crate::schwarz::apply::Application;
 use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Form, Number, SMALLER};
 use crate::schwarz::meeting::Meeting;
-use crate::{DeviceContacts, DeviceMatrix, OnDevice};
+use crate::{DeviceBackend, DeviceContacts, DeviceMatrix};
 
 /// The lists and buffers of the numeric phase.
 pub(crate) struct Numbers {
@@ -52,9 +52,9 @@ impl Numbers {
         slice: usize,
         meeting: Option<Meeting>,
     ) -> Result<Self, Error> {
-        let (on, lists, b) = (&to.on, &to.lists, to.block);
-        let Work { kind, trust, single_first } = work(on, to.form, arithmetic, stored, lists.tiles)?;
-        let mut queue = on.queue();
+        let (backend, lists, b) = (&to.backend, &to.lists, to.block);
+        let Work { kind, trust, single_first } = work(backend, to.form, arithmetic, stored, lists.tiles)?;
+        let mut queue = backend.queue();
         let mut module = |work| {
             let types = [stored, Type::of::<S>(), work];
             queue.module(&kernels::numbers(to.form, types, [b, lists.tiles, slice], meeting.is_some()))
@@ -94,7 +94,7 @@ impl Numbers {
         touched: Option<Touched<'_, T>>,
     ) -> Result<(), Error> {
         let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
-        let mut queue = to.on.queue();
+        let mut queue = to.backend.queue();
         let [order, children, ranges, offsets, marks] =
             [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
         let values = Arg::Memory(&a.whole()?.values);
@@ -162,7 +162,7 @@ impl Numbers {
         let [_, _, width, slices, lengths, columns, values] = a.whole()?.args();
         let [alone, released] = [&self.gathered.alone, &self.released].map(Arg::Memory);
         let fine = Arg::Count(to.lists.fine);
-        let mut queue = to.on.queue();
+        let mut queue = to.backend.queue();
         let groups = Items::Groups(queue.program.groups(to.lists.fine));
         let args = [fine, width, slices, lengths, columns, values, alone, released];
         queue.launch(Number::Released.of(self.module), groups, &args);
@@ -187,7 +187,7 @@ impl Numbers {
     /// Returns the repair of every domain, followed by the repair of every node in no domain. Synchronises once.
     pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
         let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
-        of.on.queue().read_list(&self.repairs, &mut codes)?;
+        of.backend.queue().read_list(&self.repairs, &mut codes)?;
         let repair = |code| match code {
             0 => None,
             1 => Some(Repair::Shifted),
@@ -198,7 +198,7 @@ impl Numbers {
 
     /// Returns the first node that [`find_released`](Self::find_released) has found. Synchronises once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
-        let mut queue = of.on.queue();
+        let mut queue = of.backend.queue();
         let mut first = vec![NONE; queue.program.groups(of.lists.fine)];
         queue.read_list(&self.released, &mut first)?;
         Ok(first.into_iter().min().filter(|&node| node != NONE).map(|node| node as usize))
@@ -237,13 +237,13 @@ const SMALLER_OR_SINGLE: &str = "small enough for an elimination in f64 in the m
 /// # Errors
 /// [`Error::Parameter`] for a domain that does not fit, in `f64` if the parameters ask for it.
 fn work<T: Real>(
-    on: &OnDevice<T>,
+    backend: &DeviceBackend<T>,
     form: Form,
     arithmetic: Arithmetic,
     stored: Type,
     tiles: usize,
 ) -> Result<Work, Error> {
-    let (device, single) = (on.device(), stored == Type::of::<f32>());
+    let (device, single) = (backend.device(), stored == Type::of::<f32>());
     if device.double && form.elimination(tiles, size_of::<f64>()) <= form.local_memory(device) {
         let trust = if single { Storage::Single } else { Storage::Double }.least_pivot();
         return Ok(Work {

@@ -13,7 +13,7 @@ use crate::schwarz::meeting::Meeting;
 use crate::schwarz::numbers::Numbers;
 use crate::schwarz::structure::{Lacking, MOST, Structure, capacities};
 use crate::schwarz::subdomains::{Beside, DeviceSubdomains, Levels};
-use crate::{DeviceContacts, DeviceMatrix, OnDevice};
+use crate::{DeviceBackend, DeviceContacts, DeviceMatrix};
 
 /// [`Schwarz`] computed on the device: the inverses and, with [`StructureSource::Device`], also order, domains and levels.
 ///
@@ -67,13 +67,13 @@ impl Default for DeviceSchwarz {
 
 coarsen_backend::inherent_build!(DeviceSchwarz);
 
-impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
+impl<T: Real, V: Real, S: Real> Setup<T, DeviceBackend<V, S>> for DeviceSchwarz {
     type Built = DeviceSubdomains<V, S>;
 
     fn build_from(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         system.check()?;
         if self.schwarz.weights != Weights::Ones {
@@ -81,10 +81,10 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
             return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
         }
         if self.contacts > 0 {
-            return self.build_beside(system, on);
+            return self.build_beside(system, backend);
         }
         let whole = system.whole()?;
-        self.build_beside(System { contact: None, matrix: &whole, ..system }, on)
+        self.build_beside(System { contact: None, matrix: &whole, ..system }, backend)
     }
 }
 
@@ -101,11 +101,11 @@ impl DeviceSchwarz {
     fn build_beside<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         match self.structure {
-            StructureSource::Host => self.by_host(system, on),
-            StructureSource::Device => self.by_device(system, on),
+            StructureSource::Host => self.by_host(system, backend),
+            StructureSource::Device => self.by_device(system, backend),
         }
     }
 
@@ -113,23 +113,23 @@ impl DeviceSchwarz {
     fn contact<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
     ) -> Result<Option<Beside<V, S>>, Error> {
         if self.contacts == 0 {
             return Ok(None);
         }
         let (nodes, block) = (system.matrix.pattern().rows(), system.matrix.block().0);
-        let mut own = DeviceContacts::new(on, nodes, block, self.contacts)?;
+        let mut own = DeviceContacts::new(backend, nodes, block, self.contacts)?;
         if let Some(contact) = system.contact {
             own.replace(contact)?;
         }
-        Ok(Some(Beside { own, none: DeviceContacts::new(on, nodes, block, 0)? }))
+        Ok(Some(Beside { own, none: DeviceContacts::new(backend, nodes, block, 0)? }))
     }
 
     fn by_host<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let schwarz = Schwarz { coarse: Coarse::Domains, ..self.schwarz };
         let plan = schwarz.plan(system)?;
@@ -137,13 +137,13 @@ impl DeviceSchwarz {
         let nodes: usize = (0..plan.levels()).map(|level| plan.nodes(level)).sum();
         let bytes = system.matrix.block().0.pow(2) * size_of::<S>();
         let beside = self.beside(bytes, [plan.levels(), plan.nodes(0), nodes]);
-        on.check_memory(on.matrix_bytes(system.matrix) + (inverses + beside) as u64)?;
-        let matrix = on.matrix(system.matrix)?;
-        let (host, backend) = (plan.numbering()?, on.plain());
+        backend.check_memory(backend.matrix_bytes(system.matrix) + (inverses + beside) as u64)?;
+        let matrix = backend.matrix(system.matrix)?;
+        let (host, plain) = (plan.numbering()?, backend.plain());
         let gathered = Gathered::new(&matrix, &plan.couplings(&host, matrix.pattern()))?;
-        let lists = Lists::new(&backend, &plan, &host)?;
+        let lists = Lists::new(&plain, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
-        let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
+        let built = self.with(system, backend, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
         built.locate();
         built.compute(None, None)?;
         Ok(built)
@@ -152,7 +152,7 @@ impl DeviceSchwarz {
     fn by_device<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let Schwarz { domain, levels, .. } = self.schwarz;
         if domain > MOST {
@@ -163,7 +163,7 @@ impl DeviceSchwarz {
         let nodes = system.matrix.pattern().rows();
         let mut needed = Vec::new();
         loop {
-            let built = self.with_capacities(system, on, capacities(nodes, domain, levels, &needed))?;
+            let built = self.with_capacities(system, backend, capacities(nodes, domain, levels, &needed))?;
             // Each run enlarges the finest level that lacks capacity, each level at most
             // once.
             match built.lacking()? {
@@ -180,25 +180,25 @@ impl DeviceSchwarz {
     fn with_capacities<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
         capacities: Vec<usize>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        on.check_memory(self.bytes_of(on, system.matrix, &capacities))?;
+        backend.check_memory(self.bytes_of(backend, system.matrix, &capacities))?;
         let (block, domain) = (system.matrix.block().0, self.schwarz.domain);
         let nodes = capacities[0];
-        let (matrix, backend) = (on.matrix(system.matrix)?, on.plain());
-        let lists = Lists::with_capacity(&backend, &capacities, domain, block)?;
+        let (matrix, plain) = (backend.matrix(system.matrix)?, backend.plain());
+        let lists = Lists::with_capacity(&plain, &capacities, domain, block)?;
         let positions = capacities.iter().sum();
-        let gathered = Gathered::with_capacity(&backend, nodes, positions, matrix.pattern().len())?;
+        let gathered = Gathered::with_capacity(&plain, nodes, positions, matrix.pattern().len())?;
         let contacts = (self.contacts > 0).then_some(self.contacts);
-        let structure = Structure::new(&backend, &matrix, capacities, domain, contacts)?;
+        let structure = Structure::new(&plain, &matrix, capacities, domain, contacts)?;
         let mut built =
-            self.with(system, on, matrix, lists, gathered, (&[], Levels::Device(Box::new(structure))))?;
+            self.with(system, backend, matrix, lists, gathered, (&[], Levels::Device(Box::new(structure))))?;
         let points = match system.positions {
             None => None,
             Some(points) => {
                 let flat: Vec<V> = points.iter().flatten().map(|&c| V::from_f64(c)).collect();
-                Some(on.vector(&flat)?)
+                Some(backend.vector(&flat)?)
             }
         };
         built.structure(None, points.as_ref())?;
@@ -208,24 +208,25 @@ impl DeviceSchwarz {
     fn with<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
-        on: &OnDevice<V, S>,
+        backend: &DeviceBackend<V, S>,
         matrix: DeviceMatrix<V, S>,
         lists: Lists,
         gathered: Gathered,
         (left_out, levels): (&[u32], Levels),
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let stored = stored(self.schwarz.storage);
-        let application = Application::new(&on.plain(), lists, stored, system.matrix.block().0, left_out)?;
+        let application =
+            Application::new(&backend.plain(), lists, stored, system.matrix.block().0, left_out)?;
         let (arithmetic, slice) = (self.schwarz.arithmetic, matrix.slice());
-        let beside = self.contact(system, on)?;
-        let lists = |_| Meeting::new(&on.plain(), &application.lists, self.contacts);
+        let beside = self.contact(system, backend)?;
+        let lists = |_| Meeting::new(&backend.plain(), &application.lists, self.contacts);
         let meeting = beside.as_ref().map(lists).transpose()?;
         let numbers = Numbers::new::<V, S>(&application, gathered, arithmetic, stored.0, slice, meeting)?;
         let (pattern, steps) = (system.matrix.pattern().clone(), 0);
         let positions = system.positions.unwrap_or_default().into();
         Ok(DeviceSubdomains {
             parameters: *self,
-            on: on.clone(),
+            backend: backend.clone(),
             pattern,
             positions,
             earlier: false,

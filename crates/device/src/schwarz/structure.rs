@@ -20,7 +20,7 @@ use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Build};
 use crate::schwarz::lists::Lists;
 use crate::sort::Sorting;
-use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceContacts, DeviceMatrix, DeviceVector};
 
 /// The largest number of nodes in a domain, which is the number of bits of the masks that find connected
 /// parts.
@@ -72,7 +72,7 @@ impl Structure {
     /// Compiles the kernels and allocates buffers for the structure of a matrix, with a contact part beside it of up to
     /// `contacts` blocks, if any.
     pub(crate) fn new<V: Real, S: Real>(
-        on: &OnDevice<V>,
+        backend: &DeviceBackend<V>,
         a: &DeviceMatrix<V, S>,
         capacities: Vec<usize>,
         domain: usize,
@@ -92,9 +92,10 @@ impl Structure {
             }
         }
         let sizes = [a.block().0, a.slice(), domain];
-        let module = on.queue().module(&kernels::structure(Type::of::<S>(), sizes, contacts.is_some()))?;
-        let sorting = Sorting::new(on, n, KEY, 2 * n + chunks)?;
-        let mut queue = on.queue();
+        let module =
+            backend.queue().module(&kernels::structure(Type::of::<S>(), sizes, contacts.is_some()))?;
+        let sorting = Sorting::new(backend, n, KEY, 2 * n + chunks)?;
+        let mut queue = backend.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let levels = capacities.len();
         Ok(Self {
@@ -127,7 +128,7 @@ impl Structure {
         to: &Gathered,
     ) -> Result<(), Error> {
         let rows = a.whole()?;
-        let mut queue = a.on().queue();
+        let mut queue = a.backend().queue();
         let run = StructureRun { of: self, lists, to, queue: &mut queue };
         run.all(rows, contact, positions);
         queue.state()
@@ -135,17 +136,17 @@ impl Structure {
 
     /// Returns the first level of the last build whose capacity is exceeded, the number of its nodes and the
     /// capacity. Synchronises once.
-    pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
+    pub(crate) fn lacking<T: Real>(&self, backend: &DeviceBackend<T>) -> Result<Option<Lacking>, Error> {
         let mut found = [0; 2];
-        on.queue().read_list(&self.lacking, &mut found)?;
+        backend.queue().read_list(&self.lacking, &mut found)?;
         let [level, count] = found.map(|n| n as usize);
         Ok((level > 0).then(|| Lacking { level, count, capacity: self.capacities[level] }))
     }
 
     /// Returns the number of nodes of every level; 0 for levels that do not exist. Synchronises once.
-    pub(crate) fn nodes<T: Real>(&self, on: &OnDevice<T>) -> Result<Vec<usize>, Error> {
+    pub(crate) fn nodes<T: Real>(&self, backend: &DeviceBackend<T>) -> Result<Vec<usize>, Error> {
         let mut counts = vec![0; self.capacities.len()];
-        on.queue().read_list(&self.counts, &mut counts)?;
+        backend.queue().read_list(&self.counts, &mut counts)?;
         Ok(counts.into_iter().map(|count| count as usize).collect())
     }
 }

@@ -14,7 +14,7 @@ use crate::schwarz::numbers::Numbers;
 use crate::schwarz::parameters::DeviceSchwarz;
 use crate::schwarz::structure::{Lacking, Structure};
 use crate::schwarz::{DeviceSystem, Touched};
-use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
+use crate::{DeviceBackend, DeviceContacts, DeviceMatrix, DeviceVector};
 
 const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last build had none";
 
@@ -24,7 +24,7 @@ const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last
 /// system has none and the nodes are as many.
 pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) parameters: DeviceSchwarz,
-    pub(super) on: OnDevice<V, S>,
+    pub(super) backend: DeviceBackend<V, S>,
     pub(super) pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
     pub(super) positions: Arc<[[f64; 3]]>,
@@ -73,7 +73,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         match &self.levels {
             Levels::Host(plan) => Ok((0..plan.levels()).map(|level| plan.nodes(level)).collect()),
             Levels::Device(structure) => {
-                let nodes = structure.nodes(&self.on.plain())?;
+                let nodes = structure.nodes(&self.backend.plain())?;
                 Ok(nodes.into_iter().take_while(|count| *count > 0).collect())
             }
         }
@@ -119,7 +119,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             Touched::Rows(rows) => self.check_rows(rows)?,
             Touched::Marked(marks) => {
                 same_length("touched block rows", self.pattern.rows(), marks.rows)?;
-                self.on.assert_same(&marks.on);
+                self.backend.assert_same(&marks.backend);
             }
         }
         self.compute(Some(a), Some(touched))
@@ -174,7 +174,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         let a = a.into();
         self.check_same(a)?;
         same_length("positions", 3 * self.pattern.rows(), positions.size())?;
-        self.on.assert_same(positions.on());
+        self.backend.assert_same(positions.backend());
         self.structure(Some(a), Some(positions))?;
         self.earlier = false;
         Ok(())
@@ -223,7 +223,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     pub(super) fn lacking(&self) -> Result<Option<Lacking>, Error> {
         match &self.levels {
             Levels::Host(_) => Ok(None),
-            Levels::Device(structure) => structure.lacking(&self.on.plain()),
+            Levels::Device(structure) => structure.lacking(&self.backend.plain()),
         }
     }
 
@@ -268,12 +268,12 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Finds the domain of every node, where contacts may meet.
     pub(super) fn locate(&self) {
         if let Some(meeting) = &self.numbers.meeting {
-            meeting.locate(&mut self.application.on.queue(), &self.application.lists);
+            meeting.locate(&mut self.application.backend.queue(), &self.application.lists);
         }
     }
 
     fn check_same(&self, a: DeviceSystem<'_, V, S>) -> Result<(), Error> {
-        self.on.assert_same(a.matrix.on());
+        self.backend.assert_same(a.matrix.backend());
         if !Pattern::same(a.matrix.pattern(), &self.pattern) || a.matrix.format() != self.matrix.format() {
             return Err(Error::Pattern { what: "device matrix" });
         }
@@ -302,7 +302,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         system: System<'_, T>,
     ) -> Result<Reused, SetupError> {
         let complete = system.with_kept(&self.positions, None);
-        let mut built = parameters.build_from(complete, &self.on)?;
+        let mut built = parameters.build_from(complete, &self.backend)?;
         built.earlier = system.positions.is_none() && complete.positions.is_some();
         *self = built;
         Ok(Reused::Nothing)

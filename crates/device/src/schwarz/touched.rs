@@ -6,7 +6,7 @@ use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Contact};
-use crate::{DeviceContacts, OnDevice};
+use crate::{DeviceBackend, DeviceContacts};
 
 /// The block rows whose domains a patch recomputes.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub enum Touched<'a, V: Real> {
 /// [`update_on_device`](crate::DeviceSubdomains::update_on_device). *Cost* one launch per call. *Memory* 4 bytes per
 /// block row.
 pub struct DeviceTouched<V: Real> {
-    pub(crate) on: OnDevice<V>,
+    pub(crate) backend: DeviceBackend<V>,
     pub(crate) rows: usize,
     pub(crate) marks: Buffer,
     module: usize,
@@ -37,13 +37,13 @@ impl<V: Real> DeviceTouched<V> {
     ///
     /// # Errors
     /// [`Error::Memory`] if they do not fit, [`Error::Build`] and [`Error::Device`] of the driver.
-    pub fn new<S>(on: &OnDevice<V, S>, rows: usize) -> Result<Self, Error> {
-        let on = on.plain();
-        let mut queue = on.queue();
+    pub fn new<S>(backend: &DeviceBackend<V, S>, rows: usize) -> Result<Self, Error> {
+        let backend = backend.plain();
+        let mut queue = backend.queue();
         let module = queue.module(&kernels::meet())?;
         let marks = queue.list(&vec![0; rows])?;
         drop(queue);
-        Ok(Self { on, rows, marks, module })
+        Ok(Self { backend, rows, marks, module })
     }
 
     /// Clears all marks. Does not synchronise.
@@ -51,7 +51,7 @@ impl<V: Real> DeviceTouched<V> {
     /// # Errors
     /// [`Error::Device`] if the backend has failed.
     pub fn clear(&mut self) -> Result<(), Error> {
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.fill_list(&self.marks, self.rows, 0);
         queue.state()
     }
@@ -62,9 +62,9 @@ impl<V: Real> DeviceTouched<V> {
     /// [`Error::Shape`] for a set of another number of nodes, [`Error::Device`] if the backend has failed.
     pub fn mark<S: Real>(&mut self, contact: &DeviceContacts<V, S>) -> Result<(), Error> {
         same_length("nodes of a contact set", self.rows, contact.nodes())?;
-        self.on.assert_same(&contact.on);
+        self.backend.assert_same(&contact.backend);
         let args = [Arg::Count(self.rows), Arg::Memory(&contact.starts), Arg::Memory(&self.marks)];
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         queue.launch(Contact::Touched.of(self.module), Items::Entries(self.rows), &args);
         queue.state()
     }
@@ -75,7 +75,7 @@ impl<V: Real> DeviceTouched<V> {
     /// [`Error::Device`] if the backend has failed.
     pub fn read(&self) -> Result<Vec<u32>, Error> {
         let mut marks = vec![0; self.rows];
-        self.on.queue().read_list(&self.marks, &mut marks)?;
+        self.backend.queue().read_list(&self.marks, &mut marks)?;
         Ok((0..self.rows as u32).filter(|&i| marks[i as usize] != 0).collect())
     }
 }

@@ -7,7 +7,7 @@ use coarsen_backend::check_range;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Contacts;
 
-use crate::OnDevice;
+use crate::DeviceBackend;
 use crate::assembly;
 use crate::driver::Type;
 use crate::error::same_length;
@@ -22,7 +22,7 @@ use crate::queue::Arg;
 /// occur. *Use* in a [`DeviceSum`](crate::DeviceSum). *Memory* (b² s + 4) bytes per block of capacity, where
 /// s is the size of `S` in bytes; 4 bytes per node.
 pub struct DeviceContacts<V: Real, S: Real = V> {
-    pub(crate) on: OnDevice<V>,
+    pub(crate) backend: DeviceBackend<V>,
     pub(crate) nodes: usize,
     pub(crate) block: usize,
     pub(crate) capacity: usize,
@@ -47,7 +47,12 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if there are more nodes or blocks than
     /// `u32` can number, [`Error::Memory`] if the set does not fit (nothing is allocated then),
     /// [`Error::Build`] and [`Error::Device`] of the driver.
-    pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, capacity: usize) -> Result<Self, Error> {
+    pub fn new(
+        backend: &DeviceBackend<V, S>,
+        nodes: usize,
+        block: usize,
+        capacity: usize,
+    ) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceContacts::block", value: 0.0, range: "1 or more" });
         }
@@ -60,18 +65,18 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
         let bytes = capacity.saturating_mul(area.saturating_add(4)).saturating_add(4 * (nodes + 1));
         let staging = vec![0; nodes + 1];
-        on.check_memory(bytes as u64)?;
-        let plain = on.plain();
+        backend.check_memory(bytes as u64)?;
+        let plain = backend.plain();
         let module = assembly::module::<V, S>(&plain, block, 1)?;
-        let mut queue = on.queue();
+        let mut queue = backend.queue();
         let starts = queue.list(&staging)?;
         let places = queue.allocate(Type::Index, 4 * capacity, None)?;
         let values = queue.allocate(Type::of::<S>(), capacity * area, None)?;
         let status = queue.allocate(Type::Index, 8, None)?;
         drop(queue);
-        let (on, assembled, of) = (plain, false, PhantomData);
+        let (backend, assembled, of) = (plain, false, PhantomData);
         Ok(Self {
-            on,
+            backend,
             nodes,
             block,
             capacity,
@@ -102,7 +107,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         check_range::<T, S>("the contact set", host.values())?;
         self.assembled = false;
         let places = host.places();
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         self.staging.clear();
         let mut at = 0;
         self.staging.extend((0..=self.nodes).map(|i| {
@@ -124,7 +129,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         if self.assembled {
-            self.on.queue().read_list(&self.status, &mut found)?;
+            self.backend.queue().read_list(&self.status, &mut found)?;
         }
         let (what, count, capacity) = ("contact blocks", found[0] as usize, self.capacity);
         if count > capacity { Err(Error::Capacity { what, count, capacity }) } else { Ok(()) }
@@ -151,7 +156,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// [`Error::Device`] if the backend has failed.
     #[allow(clippy::type_complexity)] // as in `Contacts`
     pub fn read(&self) -> Result<(Vec<(u32, u32)>, Vec<S>), Error> {
-        let mut queue = self.on.queue();
+        let mut queue = self.backend.queue();
         let mut starts = vec![0; self.nodes + 1];
         queue.read_list(&self.starts, &mut starts)?;
         let count = starts[self.nodes] as usize;
@@ -172,6 +177,6 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
 impl<V: Real, S: Real> fmt::Debug for DeviceContacts<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (b, nodes, capacity) = (self.block, self.nodes, self.capacity);
-        write!(f, "blocks of {b} x {b} between {nodes} nodes, at most {capacity}, of {:?}", self.on)
+        write!(f, "blocks of {b} x {b} between {nodes} nodes, at most {capacity}, of {:?}", self.backend)
     }
 }

@@ -37,10 +37,10 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         same_length("sum, columns of an elastic block", block.0, block.1)?;
         same_length("sum, nodes of the contact set", pattern.rows(), contact.nodes())?;
         same_length("sum, block size of the contact set", block.0, contact.block())?;
-        elastic.on().assert_same(&contact.on);
+        elastic.backend().assert_same(&contact.backend);
         let parts = matrix::Parts::WithContact;
         let (slices, ranges) = ((elastic.slice(), elastic.items_per_row()), elastic.ranges().len());
-        let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, slices, ranges, parts)?;
+        let module = matrix::module::<V, S>(&mut elastic.backend().queue(), block, slices, ranges, parts)?;
         Ok(Self { elastic, contact, module })
     }
 

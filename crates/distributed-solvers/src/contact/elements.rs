@@ -20,17 +20,17 @@ pub struct Own {
 ///
 /// ```
 /// use coarsen_distributed::{Layout, Partition, SelfComm};
-/// let on = Partition::new(SelfComm, Layout::even(4, 3, 1)?)?;
-/// let own = coarsen_distributed_solvers::own_triangles(&on, &[[0, 1, 2], [2, 1, 3]], |v| Some(u64::from(v)));
+/// let partition = Partition::new(SelfComm, Layout::even(4, 3, 1)?)?;
+/// let own = coarsen_distributed_solvers::own_triangles(&partition, &[[0, 1, 2], [2, 1, 3]], |v| Some(u64::from(v)));
 /// assert_eq!(own.touching, [0, 1]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub fn own_triangles<C: Communicator>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     triangles: &[[u32; 3]],
     row: impl Fn(u32) -> Option<u64>,
 ) -> Own {
-    let own = on.layout().range(on.rank());
+    let own = partition.layout().range(partition.rank());
     let is_own = |node: &u32| row(*node).is_some_and(|row| own.contains(&row));
     let touches: Vec<bool> = triangles.iter().map(|t| t.iter().any(is_own)).collect();
     let mut sides: Vec<([u32; 2], usize)> = Vec::with_capacity(3 * triangles.len());

@@ -22,19 +22,19 @@ use coarsen_elastic::ContactHessian;
 ///
 /// *Panics* if `g` has another length than the rows of this rank.
 pub fn add_contact_gradient<C: Communicator, S: Search>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     contact: &ClothContact<S>,
     g: &mut [f64],
 ) {
-    assert_eq!(g.len(), 3 * on.count(), "add_contact_gradient: wrong length");
-    let (first, count) = (on.first() as usize, on.count());
+    assert_eq!(g.len(), 3 * partition.count(), "add_contact_gradient: wrong length");
+    let (first, count) = (partition.first() as usize, partition.count());
     let own = |slot: Option<usize>| slot.and_then(|slot| slot.checked_sub(first)).filter(|row| *row < count);
     for touch in contact.found() {
         let rows = contact.slots(touch).map(own);
         if rows.iter().all(Option::is_none) {
             continue;
         }
-        on.comm().worked(12);
+        partition.comm().worked(12);
         for (row, slope) in rows.into_iter().zip(contact.slopes(touch)) {
             let Some(row) = row else { continue };
             (0..3).for_each(|c| g[3 * row + c] += slope[c]); // (2)
@@ -49,7 +49,7 @@ pub fn add_contact_gradient<C: Communicator, S: Search>(
 /// # Errors
 /// [`DistError::Column`] if the partition has fewer rows than the contact has free nodes.
 pub fn contact_rows<C: Communicator, S: Search>(
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     contact: &ClothContact<S>,
 ) -> Result<GlobalRows<f64>, DistError> {
     let free = |touch: &Touch| {
@@ -59,7 +59,7 @@ pub fn contact_rows<C: Communicator, S: Search>(
     let touches = contact.found();
     let stencils =
         touches.iter().map(|touch| free(touch).into_iter().map(|(row, _)| row).collect::<Vec<_>>());
-    OwnerFill::new(on, stencils)?.fill(|element, h| {
+    OwnerFill::new(partition, stencils)?.fill(|element, h| {
         let (touch, nodes) = (&touches[element], free(&touches[element]));
         let (k, n, width) = (contact.resistance(touch), touch.normal, 3 * nodes.len());
         for (a, (_, wa)) in nodes.iter().enumerate() {
@@ -79,7 +79,7 @@ pub fn contact_rows<C: Communicator, S: Search>(
 /// # Errors
 /// [`DistError::Column`] if the partition has fewer rows than a contact has nodes.
 pub fn contact_hessian_rows<C: Communicator>(
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     contact_hessian: &ContactHessian,
 ) -> Result<GlobalRows<f64>, DistError> {
     let (stencils, (places, blocks)) = (contact_hessian.stencils(), contact_hessian.blocks());
@@ -87,7 +87,7 @@ pub fn contact_hessian_rows<C: Communicator>(
     let contacts = stencils.iter().map(|stencil| nodes(stencil.nodes()));
     // Each block is an element, whose other blocks are 0.
     let single = places.iter().map(|&(i, j)| if i == j { nodes(&[i]) } else { nodes(&[i, j]) });
-    OwnerFill::new(on, contacts.chain(single))?.fill(|element, h| {
+    OwnerFill::new(partition, contacts.chain(single))?.fill(|element, h| {
         let Some(stencil) = stencils.get(element) else {
             let (k, width) = (element - stencils.len(), h.len().isqrt());
             let block = &blocks[9 * k..][..9];

@@ -128,8 +128,13 @@ impl<C: Communicator> RankSearch<C> {
     ///
     /// *Use* in steps without a line search. *Cost* in place of a gather of all touches, a message of 108 bytes per
     /// touch to each other rank with one of its nodes; 4 bytes per node.
-    pub fn at_nodes_of(self, on: &Partition<C>, nodes: usize, row: impl Fn(u32) -> Option<u64>) -> Self {
-        let owner = |node| row(node).map_or(NOBODY, |row| on.layout().owner(row) as u32);
+    pub fn at_nodes_of(
+        self,
+        partition: &Partition<C>,
+        nodes: usize,
+        row: impl Fn(u32) -> Option<u64>,
+    ) -> Self {
+        let owner = |node| row(node).map_or(NOBODY, |row| partition.layout().owner(row) as u32);
         Self { owners: Some((0..nodes as u32).map(owner).collect()), ..self }
     }
 

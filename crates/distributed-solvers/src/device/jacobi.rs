@@ -14,7 +14,7 @@ use super::{DistDeviceMatrix, DistDeviceVector};
 /// *Cost* b² products per block row and application, no message. *Reference* Saad 2003, §4.1.1; used by Li et al. 2020,
 /// §3.2.
 pub struct DistDeviceJacobi<C: Communicator, T: Real = f64> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     own: DeviceJacobi<T>,
 }
 
@@ -25,13 +25,13 @@ impl<C: Communicator, T: Real> DistDeviceJacobi<C, T> {
     /// On every rank: [`SetupError::NotSquare`] unless rows and columns are divided in the same way, the errors of
     /// [`DeviceJacobi::new`] with global rows, and errors of communication.
     pub fn new(a: &DistDeviceMatrix<C, T>, omega: f64) -> Result<Self, DistError> {
-        let (on, size) = (a.rows().clone(), a.rows().layout().block());
-        let first = on.first() as usize * size;
+        let (partition, size) = (a.rows().clone(), a.rows().layout().block());
+        let first = partition.first() as usize * size;
         let own = check_square(a)
             .and_then(|()| DeviceJacobi::new(a.own(), omega))
             .map_err(|error| DistError::of_rows(error, first, size));
-        let own = agree(on.comm(), own)?;
-        Ok(Self { on, own })
+        let own = agree(partition.comm(), own)?;
+        Ok(Self { partition, own })
     }
 }
 
@@ -39,14 +39,17 @@ fn check_square<C: Communicator, T: Real>(a: &DistDeviceMatrix<C, T>) -> Result<
     if a.rows().is_same(a.columns()) {
         return Ok(());
     }
-    let ((rows, columns), layouts) = (a.shape(), [a.rows(), a.columns()].map(|on| on.layout()));
+    let ((rows, columns), layouts) = (a.shape(), [a.rows(), a.columns()].map(|partition| partition.layout()));
     let [block_rows, block_columns] = layouts.map(Layout::block);
     Err(SetupError::NotSquare { rows, columns, block_rows, block_columns })
 }
 
 impl<C: Communicator, T: Real> Preconditioner<DistDeviceVector<C, T>> for DistDeviceJacobi<C, T> {
     fn apply(&mut self, r: &DistDeviceVector<C, T>, z: &mut DistDeviceVector<C, T>) {
-        assert!(r.partition().is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
+        assert!(
+            r.partition().is_same(&self.partition) && z.same_layout(r),
+            "apply: vectors of other layouts"
+        );
         self.own.apply(r.own(), z.own_mut());
     }
 
@@ -55,6 +58,6 @@ impl<C: Communicator, T: Real> Preconditioner<DistDeviceVector<C, T>> for DistDe
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.on.layout().unknowns())
+        Some(self.partition.layout().unknowns())
     }
 }

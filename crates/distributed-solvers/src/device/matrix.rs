@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{LinearOperator, Real, Vector};
-use coarsen_device::{DeviceBorder, DeviceMatrix, DeviceVector, OnDevice};
+use coarsen_device::{DeviceBackend, DeviceBorder, DeviceMatrix, DeviceVector};
 use coarsen_distributed::{Border, BorderMessages, Communicator, DistError, GlobalRows, Partition, agree};
 
 use super::{DistDeviceVector, fail, of_device};
@@ -39,10 +39,10 @@ use super::{DistDeviceVector, fail, of_device};
 /// use coarsen_distributed::{GlobalRows, Layout, Partition, SelfComm};
 /// use coarsen_distributed_solvers::{DistDeviceMatrix, DistDeviceVector};
 /// let Ok(device) = coarsen_opencl::default_device::<f64>() else { return Ok(()) }; // no OpenCL here
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
 /// let rows = GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?;
-/// let a = DistDeviceMatrix::new(&device, &on, &rows)?;
-/// let x = DistDeviceVector::new(&on, &device, &[1.0, 1.0])?;
+/// let a = DistDeviceMatrix::new(&device, &partition, &rows)?;
+/// let x = DistDeviceVector::new(&partition, &device, &[1.0, 1.0])?;
 /// let mut y = x.like()?;
 /// a.apply(&x, &mut y);
 /// assert_eq!(y.read()?, [3.0, 3.0]);
@@ -70,8 +70,12 @@ impl<C: Communicator, T: Real> DistDeviceMatrix<C, T> {
     ///
     /// # Errors
     /// On every rank: those of [`DistMatrix::new`](coarsen_distributed::DistMatrix::new), and errors of a device.
-    pub fn new(device: &OnDevice<T>, on: &Arc<Partition<C>>, own: &GlobalRows<T>) -> Result<Self, DistError> {
-        Self::between(device, on, on, own)
+    pub fn new(
+        device: &DeviceBackend<T>,
+        partition: &Arc<Partition<C>>,
+        own: &GlobalRows<T>,
+    ) -> Result<Self, DistError> {
+        Self::between(device, partition, partition, own)
     }
 
     /// As [`new`](Self::new), for a matrix that takes vectors of the partition `columns` to vectors of the partition `rows`.
@@ -79,7 +83,7 @@ impl<C: Communicator, T: Real> DistDeviceMatrix<C, T> {
     /// # Errors
     /// Those of [`new`](Self::new).
     pub fn between(
-        device: &OnDevice<T>,
+        device: &DeviceBackend<T>,
         rows: &Arc<Partition<C>>,
         columns: &Arc<Partition<C>>,
         own: &GlobalRows<T>,
@@ -109,8 +113,8 @@ impl<C: Communicator, T: Real> DistDeviceMatrix<C, T> {
     pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
         self.border.set_values(own)?;
         let (border, there) = (&self.border, &mut self.own);
-        let done = Matrix::<OnDevice<T>>::set_values(there, border.own())
-            .and_then(|()| Matrix::<OnDevice<T>>::set_values(&mut self.ghosts, border.ghosts()));
+        let done = Matrix::<DeviceBackend<T>>::set_values(there, border.own())
+            .and_then(|()| Matrix::<DeviceBackend<T>>::set_values(&mut self.ghosts, border.ghosts()));
         agree(self.border.rows().comm(), done.map_err(of_device))
     }
 
@@ -142,13 +146,13 @@ impl<C: Communicator, T: Real> DistDeviceMatrix<C, T> {
     fn multiply(&self, x: &DeviceVector<T>, y: &mut DeviceVector<T>) -> Result<(), DistError> {
         let Scratch { messages, exchange, outgoing, values, at_border } = &mut *self.scratch.borrow_mut();
         exchange.begin(x).map_err(of_device)?; // 1
-        if x.on().device().accelerator {
+        if x.backend().device().accelerator {
             self.own.apply(x, y); // 2
             exchange.end(outgoing).map_err(of_device)?;
         } else {
             exchange.end(outgoing).map_err(of_device)?;
             self.own.apply(x, y); // 2
-            x.on().start();
+            x.backend().start();
         }
         self.border.send(outgoing, messages)?; // 3
         self.border

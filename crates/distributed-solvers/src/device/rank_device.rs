@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::Backend;
 use coarsen_core::Vector;
-use coarsen_device::{DeviceVector, OnDevice};
+use coarsen_device::{DeviceBackend, DeviceVector};
 use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, RankBackend};
 
 use super::{DeviceRedistribution, DistDeviceMatrix, DistDeviceVector, or_fail};
@@ -20,37 +20,37 @@ use super::{DeviceRedistribution, DistDeviceMatrix, DistDeviceVector, or_fail};
 /// use coarsen_distributed_solvers::{DistSchwarz, RankDevice};
 /// let Ok(device) = coarsen_opencl::default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let (backend, problem) = (RankDevice::new(&device), coarsen_problems::poisson2d(20)?);
-/// let on = Partition::new(SelfComm, Layout::even(400, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(400, 1, 1)?)?;
 /// let rows = GlobalRows::of(&problem.matrix, 0..400)?;
-/// let mut m = DistSchwarz::default().build_at(&on, &rows, &backend)?;
-/// let r = backend.vector(&on, &[1.0; 400])?;
+/// let mut m = DistSchwarz::default().build_at(&partition, &rows, &backend)?;
+/// let r = backend.vector(&partition, &[1.0; 400])?;
 /// let mut z = r.like()?;
 /// m.apply(&r, &mut z);
 /// assert!(z.norm() > 0.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct RankDevice(OnDevice<f64>);
+pub struct RankDevice(DeviceBackend<f64>);
 
 impl RankDevice {
     /// The device of this rank.
-    pub fn new(device: &OnDevice<f64>) -> Self {
+    pub fn new(device: &DeviceBackend<f64>) -> Self {
         Self(device.clone())
     }
 }
 
 impl<C: Communicator> RankBackend<C> for RankDevice {
-    type Local = OnDevice<f64>;
+    type Local = DeviceBackend<f64>;
     type Vector = DistDeviceVector<C>;
     type Matrix = DistDeviceMatrix<C>;
     type Redistribution = DeviceRedistribution<C>;
 
-    fn local(&self) -> &OnDevice<f64> {
+    fn local(&self) -> &DeviceBackend<f64> {
         &self.0
     }
 
-    fn vector(&self, on: &Arc<Partition<C>>, own: &[f64]) -> Result<DistDeviceVector<C>, DistError> {
-        DistDeviceVector::new(on, &self.0, own)
+    fn vector(&self, partition: &Arc<Partition<C>>, own: &[f64]) -> Result<DistDeviceVector<C>, DistError> {
+        DistDeviceVector::new(partition, &self.0, own)
     }
 
     fn partition(v: &DistDeviceVector<C>) -> &Arc<Partition<C>> {
@@ -73,13 +73,13 @@ impl<C: Communicator> RankBackend<C> for RankDevice {
 
     fn read(v: &DistDeviceVector<C>, own: &mut [f64]) -> Result<(), CommError> {
         assert_eq!(v.local_size(), own.len(), "read: another length");
-        or_fail(v.partition().comm(), v.own().on().read(v.own(), own))
+        or_fail(v.partition().comm(), v.own().backend().read(v.own(), own))
     }
 
     fn write(own: &[f64], v: &mut DistDeviceVector<C>) -> Result<(), CommError> {
         assert_eq!(v.local_size(), own.len(), "write: another length");
-        let on = v.own().on().clone();
-        let done = on.write(own, v.own_mut());
+        let backend = v.own().backend().clone();
+        let done = backend.write(own, v.own_mut());
         or_fail(v.partition().comm(), done)
     }
 
@@ -98,10 +98,10 @@ impl<C: Communicator> RankBackend<C> for RankDevice {
 
     fn redistribution(
         &self,
-        on: &Arc<Partition<C>>,
+        from: &Arc<Partition<C>>,
         to: &Arc<Partition<C>>,
     ) -> Result<DeviceRedistribution<C>, DistError> {
-        DeviceRedistribution::new(&self.0, on, to)
+        DeviceRedistribution::new(&self.0, from, to)
     }
 
     fn forward(

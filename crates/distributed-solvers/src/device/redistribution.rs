@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use coarsen_core::Error;
-use coarsen_device::{DeviceBorder, DeviceVector, OnDevice};
+use coarsen_device::{DeviceBackend, DeviceBorder, DeviceVector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, Partition, Redistribution, RedistributionPlan, agree, unpack,
 };
@@ -35,29 +35,29 @@ struct Scratch {
 }
 
 impl<C: Communicator> DeviceRedistribution<C> {
-    /// From the partition `on` to the partition `to`. All ranks call it.
+    /// From the partition `from` to the partition `to`. All ranks call it.
     pub(super) fn new(
-        device: &OnDevice<f64>,
-        on: &Arc<Partition<C>>,
+        device: &DeviceBackend<f64>,
+        from: &Arc<Partition<C>>,
         to: &Arc<Partition<C>>,
     ) -> Result<Self, DistError> {
-        let host = Redistribution::new(on, to)?;
-        let sizes = [on.layout().block(); 2];
+        let host = Redistribution::new(from, to)?;
+        let sizes = [from.layout().block(); 2];
         let direction = |plan: &RedistributionPlan<C>, nodes: [usize; 2]| -> Result<_, Error> {
             DeviceBorder::new(device, sizes, nodes, [&plan.sent(), &[]])
         };
         let [forward, back] = host.plans();
-        let nodes = [on.count(), to.count()];
+        let nodes = [from.count(), to.count()];
         let there = direction(forward, nodes)
             .and_then(|forward| Ok([forward, direction(back, [nodes[1], nodes[0]])?]))
             .map_err(of_device);
-        let there = agree(on.comm(), there)?;
+        let there = agree(from.comm(), there)?;
         let scratch = RefCell::new(Scratch { there, outgoing: Vec::new(), incoming: Vec::new() });
-        Ok(Self { between: [on.clone(), to.clone()], host, scratch })
+        Ok(Self { between: [from.clone(), to.clone()], host, scratch })
     }
 
-    /// The vector `from` of the partition `on` as one of the partition `to`. All ranks call it. *Panics* on vectors of
-    /// other partitions.
+    /// The vector `from` of the first partition as `into` of the second. All ranks call it. *Panics* on vectors of other
+    /// partitions.
     pub(super) fn forward(
         &self,
         from: &DistDeviceVector<C>,

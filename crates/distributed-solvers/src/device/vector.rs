@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use coarsen_backend::Backend;
 use coarsen_core::{Dot, Error, Real, Vector};
-use coarsen_device::{DeviceScalar, DeviceVector, OnDevice};
+use coarsen_device::{DeviceBackend, DeviceScalar, DeviceVector};
 use coarsen_distributed::{Communicator, DistError, Partition, agree, pack, unpack};
 
 use super::{fail, of_device};
@@ -22,13 +22,13 @@ use super::{fail, of_device};
 /// use coarsen_distributed::{Layout, Partition, SelfComm};
 /// use coarsen_distributed_solvers::DistDeviceVector;
 /// let Ok(device) = coarsen_opencl::default_device::<f64>() else { return Ok(()) }; // no OpenCL here
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
-/// let x = DistDeviceVector::new(&on, &device, &[3.0, 4.0])?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let x = DistDeviceVector::new(&partition, &device, &[3.0, 4.0])?;
 /// assert_eq!((x.size(), x.norm()), (2, 5.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DistDeviceVector<C: Communicator, T: Real = f64> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     own: DeviceVector<T>,
 }
 
@@ -38,18 +38,22 @@ impl<C: Communicator, T: Real> DistDeviceVector<C, T> {
     /// # Errors
     /// On every rank: [`DistError::Length`] if the number of entries is not that of a rank, errors of a device, and
     /// errors of communication.
-    pub fn new(on: &Arc<Partition<C>>, device: &OnDevice<T>, own: &[T]) -> Result<Self, DistError> {
-        let (expected, found) = (on.count() * on.layout().block(), own.len());
+    pub fn new(
+        partition: &Arc<Partition<C>>,
+        device: &DeviceBackend<T>,
+        own: &[T],
+    ) -> Result<Self, DistError> {
+        let (expected, found) = (partition.count() * partition.layout().block(), own.len());
         let there = match found == expected {
             true => device.vector(own).map_err(of_device),
             false => Err(DistError::Length { what: "the entries of this rank", expected, found }),
         };
-        Ok(Self { on: on.clone(), own: agree(on.comm(), there)? })
+        Ok(Self { partition: partition.clone(), own: agree(partition.comm(), there)? })
     }
 
     /// The division of the rows among ranks.
     pub fn partition(&self) -> &Arc<Partition<C>> {
-        &self.on
+        &self.partition
     }
 
     /// The entries of this rank.
@@ -68,7 +72,7 @@ impl<C: Communicator, T: Real> DistDeviceVector<C, T> {
     /// The error of the device.
     pub fn read(&self) -> Result<Vec<T>, Error> {
         let mut host = vec![T::zero(); self.own.size()];
-        self.own.on().read(&self.own, &mut host)?;
+        self.own.backend().read(&self.own, &mut host)?;
         Ok(host)
     }
 
@@ -86,9 +90,9 @@ impl<C: Communicator, T: Real> DistDeviceVector<C, T> {
         if all.iter().any(|sum| sum.is_nan())
             && let Err(error) = self.own.sync()
         {
-            fail(self.on.comm(), &error);
+            fail(self.partition.comm(), &error);
         }
-        match self.on.comm().all_reduce(&mut all) {
+        match self.partition.comm().all_reduce(&mut all) {
             Ok(()) => all.map(T::from_f64),
             Err(_) => [T::nan(); N],
         }
@@ -100,7 +104,7 @@ impl<C: Communicator, T: Real> Vector for DistDeviceVector<C, T> {
     type Scalar = T;
 
     fn size(&self) -> usize {
-        self.on.layout().unknowns()
+        self.partition.layout().unknowns()
     }
 
     fn local_size(&self) -> usize {
@@ -109,18 +113,18 @@ impl<C: Communicator, T: Real> Vector for DistDeviceVector<C, T> {
 
     fn like(&self) -> Result<Self, Error> {
         // The other ranks go on to the next message, which then has the error of this one.
-        let own = self.own.like().inspect_err(|error| fail(self.on.comm(), error))?;
-        Ok(Self { on: self.on.clone(), own })
+        let own = self.own.like().inspect_err(|error| fail(self.partition.comm(), error))?;
+        Ok(Self { partition: self.partition.clone(), own })
     }
 
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
-        self.own.renew_like(&other.own).inspect_err(|error| fail(other.on.comm(), error))?;
-        self.on.clone_from(&other.on);
+        self.own.renew_like(&other.own).inspect_err(|error| fail(other.partition.comm(), error))?;
+        self.partition.clone_from(&other.partition);
         Ok(())
     }
 
     fn same_layout(&self, other: &Self) -> bool {
-        self.on.is_same(&other.on) && self.own.same_layout(&other.own)
+        self.partition.is_same(&other.partition) && self.own.same_layout(&other.own)
     }
 
     fn scalar(&self, v: T) -> T {
@@ -166,7 +170,7 @@ impl<C: Communicator, T: Real> Vector for DistDeviceVector<C, T> {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        if let Some(error) = self.on.comm().failure() {
+        if let Some(error) = self.partition.comm().failure() {
             return Err(error.into());
         }
         self.own.sync()
@@ -195,10 +199,10 @@ impl<C: Communicator, T: Real> Vector for DistDeviceVector<C, T> {
     }
 
     fn first_not_finite(&self) -> Option<usize> {
-        let first = self.on.first() * self.on.layout().block() as u64;
+        let first = self.partition.first() * self.partition.layout().block() as u64;
         let mut own = Vec::new();
         pack(self.own.first_not_finite().map(|at| first + at as u64), &mut own);
-        let all = self.on.comm().all_gather(&own).ok()?;
+        let all = self.partition.comm().all_gather(&own).ok()?;
         all.iter().find_map(|part| unpack::<u64>(part).next()).map(|at| at as usize)
     }
 }

@@ -25,18 +25,18 @@ pub(crate) struct Supernodes {
 impl Supernodes {
     /// Domain d of this rank is supernode `begin` + d. All ranks call it.
     pub(crate) fn new<C: Communicator>(
-        on: &Partition<C>,
+        partition: &Partition<C>,
         rows: &GlobalRows<f64>,
         plan: &Plan,
         begin: u64,
     ) -> Result<Self, DistError> {
-        let range = on.layout().range(on.rank());
+        let range = partition.layout().range(partition.rank());
         let of = |k: usize| plan.domain_of(0, k).map_or(NONE, |d| begin + d as u64);
-        let own: Vec<u64> = (0..on.count()).map(of).collect();
+        let own: Vec<u64> = (0..partition.count()).map(of).collect();
         let mut ghosts: Vec<u64> = rows.columns().iter().copied().filter(|j| !range.contains(j)).collect();
         ghosts.sort_unstable();
         ghosts.dedup();
-        let told = on.fetch(&ghosts, |row, to| pack([own[(row - range.start) as usize]], to))?;
+        let told = partition.fetch(&ghosts, |row, to| pack([own[(row - range.start) as usize]], to))?;
         let of_ghost = told.iter().map(|told| unpack(told).next().unwrap_or(NONE)).collect();
         Ok(Self { first: range.start, own, ghosts, of_ghost, begin })
     }

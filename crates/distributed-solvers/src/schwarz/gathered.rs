@@ -12,7 +12,7 @@ use super::level::LevelRows;
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered<C: Communicator> {
     parameters: Schwarz,
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     solver: Option<LevelSolver<f64, f64, f64>>,
     /// The matrix on rank 0, for updates.
     matrix: Option<Bsr<f64>>,
@@ -38,21 +38,30 @@ fn build(
 impl<C: Communicator> Gathered<C> {
     /// `finer` is the number of values of the inverses of finer levels. All ranks call it.
     pub(crate) fn new(parameters: &Schwarz, level: &LevelRows<C>, finer: usize) -> Result<Self, DistError> {
-        let (on, n) = (&level.on, level.on.layout().unknowns());
-        let matrix = level.rows.collect(on, on.layout().rows())?;
-        let sizes = collect(on, &level.sizes)?;
+        let (partition, n) = (&level.partition, level.partition.layout().unknowns());
+        let matrix = level.rows.collect(partition, partition.layout().rows())?;
+        let sizes = collect(partition, &level.sizes)?;
         let built = matrix.as_ref().map(|a| build(parameters, a, &sizes, finer)).transpose();
-        let solver = agree(on.comm(), built.map_err(DistError::from))?;
-        let levels = levels(on.comm(), solver.as_ref())?;
+        let solver = agree(partition.comm(), built.map_err(DistError::from))?;
+        let levels = levels(partition.comm(), solver.as_ref())?;
         let (b, x) = (vec![0.0; n], vec![0.0; n]);
-        Ok(Self { parameters: *parameters, on: on.clone(), solver, matrix, finer, b, x, levels })
+        Ok(Self {
+            parameters: *parameters,
+            partition: partition.clone(),
+            solver,
+            matrix,
+            finer,
+            b,
+            x,
+            levels,
+        })
     }
 
     /// New values of the same pattern. A factor that fails is replaced by domains; domains stay, even if a factor were
     /// possible again. All ranks call it.
     pub(crate) fn update(&mut self, level: &LevelRows<C>) -> Result<(), DistError> {
-        let values = level.rows.collect_values(&self.on)?;
-        let sizes = collect(&self.on, &level.sizes)?;
+        let values = level.rows.collect_values(&self.partition)?;
+        let sizes = collect(&self.partition, &level.sizes)?;
         let here = self.solver.as_mut().zip(self.matrix.as_mut()).zip(values);
         let done = here.map_or(Ok(()), |((solver, a), values)| {
             a.values_mut().copy_from_slice(&values);
@@ -65,18 +74,18 @@ impl<C: Communicator> Gathered<C> {
                 done => done,
             }
         });
-        agree(self.on.comm(), done.map_err(DistError::from))?;
-        self.levels = levels(self.on.comm(), self.solver.as_ref())?;
+        agree(self.partition.comm(), done.map_err(DistError::from))?;
+        self.levels = levels(self.partition.comm(), self.solver.as_ref())?;
         Ok(())
     }
 
     /// Collects b on rank 0, which solves and sends its part of x to every rank.
     pub(crate) fn begin(&mut self, b: &[f64], x: &mut [f64]) -> Result<(), CommError> {
-        self.on.collect(b, &mut self.b)?;
+        self.partition.collect(b, &mut self.b)?;
         if let Some(solver) = &mut self.solver {
             solver.apply(&self.b, &mut self.x);
-            self.on.comm().worked(solver.values());
-            self.on.distribute(&mut self.x, x)?;
+            self.partition.comm().worked(solver.values());
+            self.partition.distribute(&mut self.x, x)?;
         }
         Ok(())
     }
@@ -84,7 +93,7 @@ impl<C: Communicator> Gathered<C> {
     /// Receives x on the other ranks.
     pub(crate) fn end(&mut self, x: &mut [f64]) -> Result<(), CommError> {
         if self.solver.is_none() {
-            self.on.distribute(&mut self.x, x)?;
+            self.partition.distribute(&mut self.x, x)?;
         }
         Ok(())
     }
@@ -102,8 +111,8 @@ fn levels<C: Communicator>(
 }
 
 /// The sizes of all ranks, on rank 0.
-fn collect<C: Communicator>(on: &Partition<C>, own: &[f64]) -> Result<Vec<f64>, CommError> {
-    let mut all = vec![0.0; on.layout().unknowns()];
-    on.collect(own, &mut all)?;
+fn collect<C: Communicator>(partition: &Partition<C>, own: &[f64]) -> Result<Vec<f64>, CommError> {
+    let mut all = vec![0.0; partition.layout().unknowns()];
+    partition.collect(own, &mut all)?;
     Ok(all)
 }

@@ -21,7 +21,7 @@ use super::coarse::{Supernodes, sizes};
 
 /// The own rows of a level.
 pub(crate) struct LevelRows<C: Communicator> {
-    pub(crate) on: Arc<Partition<C>>,
+    pub(crate) partition: Arc<Partition<C>>,
     pub(crate) rows: GlobalRows<f64>,
     /// For each own unknown, the sum of its diagonal entries on the finest level; empty on the finest level.
     pub(crate) sizes: Vec<f64>,
@@ -30,7 +30,7 @@ pub(crate) struct LevelRows<C: Communicator> {
 /// A level that is divided among the ranks, with its domains on the backend S of each rank.
 pub(crate) struct Level<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> {
     /// Whole chunks for each rank.
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     /// From the partition of the vectors, if it is another one.
     moved: Option<Moved<C, S>>,
     chunk: u64,
@@ -61,16 +61,16 @@ pub(crate) enum LevelUpdate<C: Communicator> {
 }
 
 struct Next<C: Communicator> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     supernodes: Supernodes,
 }
 
 /// Each rank has the chunks that begin in its rows; `None` if these are its rows.
 fn whole_chunks<C: Communicator>(
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     chunk: u64,
 ) -> Result<Option<Arc<Partition<C>>>, DistError> {
-    let layout = on.layout();
+    let layout = partition.layout();
     let start =
         |rank: usize| layout.range(rank).start.div_ceil(chunk).saturating_mul(chunk).min(layout.rows());
     let starts = (0..layout.ranks()).map(start).chain([layout.rows()]).collect();
@@ -78,7 +78,7 @@ fn whole_chunks<C: Communicator>(
     if (0..layout.ranks()).all(|rank| chunks.range(rank) == layout.range(rank)) {
         return Ok(None);
     }
-    Partition::new(on.comm().clone(), chunks).map(Some)
+    Partition::new(partition.comm().clone(), chunks).map(Some)
 }
 
 /// What the chunks of this rank consist of.
@@ -148,8 +148,8 @@ fn inside(rows: &GlobalRows<f64>, chunk: u64) -> Result<Bsr<f64>, SparseError> {
 }
 
 impl<C: Communicator, S: RankBackend<C>> Moved<C, S> {
-    fn new(backend: &S, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
-        let (of_host, redistribution) = (Redistribution::new(on, to)?, backend.redistribution(on, to)?);
+    fn new(backend: &S, from: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
+        let (of_host, redistribution) = (Redistribution::new(from, to)?, backend.redistribution(from, to)?);
         Ok(Self { of_host, redistribution, r: backend.zeros(to)?, z: backend.zeros(to)? })
     }
 }
@@ -162,30 +162,31 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Level<C, S> {
         fine: &LevelRows<C>,
         backend: &S,
     ) -> Result<(Self, Option<LevelRows<C>>), DistError> {
-        let chunks = whole_chunks(&fine.on, chunk)?;
-        let moved = chunks.as_ref().map(|to| Moved::new(backend, &fine.on, to)).transpose()?;
-        let on = chunks.unwrap_or_else(|| fine.on.clone());
-        let part = Part::new(fine, &on, moved.as_ref().map(|moved| &moved.of_host), chunk)?;
-        let (b, first) = (on.layout().block(), on.first() as usize * on.layout().block());
+        let chunks = whole_chunks(&fine.partition, chunk)?;
+        let moved = chunks.as_ref().map(|to| Moved::new(backend, &fine.partition, to)).transpose()?;
+        let partition = chunks.unwrap_or_else(|| fine.partition.clone());
+        let part = Part::new(fine, &partition, moved.as_ref().map(|moved| &moved.of_host), chunk)?;
+        let (b, first) =
+            (partition.layout().block(), partition.first() as usize * partition.layout().block());
         let built = parameters.build_level(&part.level(), backend.local());
-        let domains = agree(on.comm(), built.map_err(|error| DistError::of_rows(error, first, b)))?;
+        let domains = agree(partition.comm(), built.map_err(|error| DistError::of_rows(error, first, b)))?;
         let count = domains.plan().domains(0);
         let mut values = [domains.plan().values() as f64];
-        on.comm().all_reduce(&mut values)?;
-        let mut level = Self { on, moved, chunk, next: None, values: values[0] as usize, domains };
-        let coarse_on = Partition::of_counts(level.on.comm().clone(), count, b)?;
-        if coarse_on.layout().rows() == level.on.layout().rows() {
+        partition.comm().all_reduce(&mut values)?;
+        let mut level = Self { partition, moved, chunk, next: None, values: values[0] as usize, domains };
+        let coarse_partition = Partition::of_counts(level.partition.comm().clone(), count, b)?;
+        if coarse_partition.layout().rows() == level.partition.layout().rows() {
             return Ok((level, None));
         }
-        let begin = coarse_on.first();
-        let supernodes = Supernodes::new(&level.on, &part.rows, level.domains.plan(), begin)?;
-        let coarse = level.coarse(&part, &supernodes, &coarse_on)?;
+        let begin = coarse_partition.first();
+        let supernodes = Supernodes::new(&level.partition, &part.rows, level.domains.plan(), begin)?;
+        let coarse = level.coarse(&part, &supernodes, &coarse_partition)?;
         let mut coupled = [(coarse.rows.columns().len() - coarse.rows.count()) as f64];
-        level.on.comm().all_reduce(&mut coupled)?;
+        level.partition.comm().all_reduce(&mut coupled)?;
         if coupled[0] == 0.0 {
             return Ok((level, None));
         }
-        level.next = Some(Next { on: coarse_on, supernodes });
+        level.next = Some(Next { partition: coarse_partition, supernodes });
         Ok((level, Some(coarse)))
     }
 
@@ -193,35 +194,38 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Level<C, S> {
         &self,
         part: &Part,
         supernodes: &Supernodes,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
     ) -> Result<LevelRows<C>, DistError> {
         let plan = self.domains.plan();
-        let rows = agree(on.comm(), supernodes.project(&part.rows, plan))?;
-        Ok(LevelRows { on: on.clone(), rows, sizes: sizes(&part.rows, &part.sizes, plan) })
+        let rows = agree(partition.comm(), supernodes.project(&part.rows, plan))?;
+        Ok(LevelRows { partition: partition.clone(), rows, sizes: sizes(&part.rows, &part.sizes, plan) })
     }
 
     /// The inverses for new values, and the new values of the next level. All ranks call it. No rank changes anything unless
     /// all have checked their values.
     pub(crate) fn update(&mut self, fine: &LevelRows<C>) -> Result<LevelUpdate<C>, DistError> {
         let moved = self.moved.as_ref().map(|moved| &moved.of_host);
-        let part = Part::new(fine, &self.on, moved, self.chunk)?;
+        let part = Part::new(fine, &self.partition, moved, self.chunk)?;
         let mut other = [f64::from(u8::from(!self.domains.serves_level(&part.level())))];
-        self.on.comm().all_reduce(&mut other)?;
+        self.partition.comm().all_reduce(&mut other)?;
         if other[0] > 0.0 {
             return Ok(LevelUpdate::Other);
         }
-        let (b, first) = (self.on.layout().block(), self.on.first() as usize * self.on.layout().block());
+        let (b, first) = (
+            self.partition.layout().block(),
+            self.partition.first() as usize * self.partition.layout().block(),
+        );
         let checked = self.domains.check_level(&part.level());
-        agree(self.on.comm(), checked.map_err(|error| DistError::of_rows(error, first, b)))?;
+        agree(self.partition.comm(), checked.map_err(|error| DistError::of_rows(error, first, b)))?;
         let done = self.domains.renew_level(&part.level());
-        agree(self.on.comm(), done.map_err(|error| DistError::of_rows(error, first, b)))?;
+        agree(self.partition.comm(), done.map_err(|error| DistError::of_rows(error, first, b)))?;
         let Some(next) = &self.next else { return Ok(LevelUpdate::Last) };
-        self.coarse(&part, &next.supernodes, &next.on).map(LevelUpdate::Next)
+        self.coarse(&part, &next.supernodes, &next.partition).map(LevelUpdate::Next)
     }
 
     /// The number of nodes and of domains of all ranks.
     pub(crate) fn counts(&self) -> [u64; 2] {
-        [self.on.layout().rows(), self.next.as_ref().map_or(0, |next| next.on.layout().rows())]
+        [self.partition.layout().rows(), self.next.as_ref().map_or(0, |next| next.partition.layout().rows())]
     }
 
     /// Takes the residual to the chunks, and sums it over domains for the next level, if there is one.
@@ -251,7 +255,7 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Level<C, S> {
             None => (r, z),
         };
         S::change(z, |z| self.domains.apply(S::own(r), z));
-        self.on.comm().worked(self.domains.plan().values());
+        self.partition.comm().worked(self.domains.plan().values());
     }
 
     /// Adds the correction of the next level, and returns the sum.

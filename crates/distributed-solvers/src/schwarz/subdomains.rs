@@ -27,11 +27,11 @@ use super::level::{Level, LevelRows, LevelUpdate};
 /// use coarsen_distributed_solvers::DistSchwarz;
 /// use coarsen_krylov::Cg;
 /// let problem = coarsen_problems::poisson2d(40)?;
-/// let on = Partition::new(SelfComm, Layout::even(1600, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(1600, 1, 1)?)?;
 /// let rows = GlobalRows::of(&problem.matrix, 0..1600)?;
-/// let mut m = DistSchwarz::default().build(&on, &rows)?;
-/// let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
-/// let b = on.vector(vec![1.0; 1600])?;
+/// let mut m = DistSchwarz::default().build(&partition, &rows)?;
+/// let a = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo)?;
+/// let b = partition.vector(vec![1.0; 1600])?;
 /// let mut x = b.like()?;
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 100, "{report}"); // in natural order
@@ -64,7 +64,7 @@ impl Default for DistSchwarz {
 pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: SchwarzBackend> = Host> {
     parameters: DistSchwarz,
     backend: S,
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     offsets: Vec<usize>,
     columns: Vec<u64>,
     finest: Level<C, S>,
@@ -86,10 +86,10 @@ impl DistSchwarz {
     /// fit the partition, values that are not finite, diagonal entries that are not positive; errors of communication.
     pub fn build<C: Communicator>(
         &self,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
     ) -> Result<DistSubdomains<C>, DistError> {
-        self.build_at(on, rows, &Host::default())
+        self.build_at(partition, rows, &Host::default())
     }
 
     /// As [`build`](Self::build), with the finest level on a backend of each rank, such as a device. The setup runs on the host.
@@ -98,21 +98,26 @@ impl DistSchwarz {
     /// Those of [`build`](Self::build), and errors of the backend.
     pub fn build_at<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>>(
         &self,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
         backend: &S,
     ) -> Result<DistSubdomains<C, S>, DistError> {
         // The text has all fields, and numbers with all digits.
-        check_equal(on.comm(), "the parameters of multilevel Schwarz", format!("{self:?}").as_bytes())?;
-        agree(on.comm(), self.check(on, rows))?;
+        check_equal(
+            partition.comm(),
+            "the parameters of multilevel Schwarz",
+            format!("{self:?}").as_bytes(),
+        )?;
+        agree(partition.comm(), self.check(partition, rows))?;
         let (limit, chunk) = (self.schwarz.levels, self.chunk as u64);
-        let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
+        let fine = LevelRows { partition: partition.clone(), rows: rows.clone(), sizes: Vec::new() };
         let (finest, mut next) = Level::new(&self.schwarz, chunk, &fine, backend)?;
         let (mut coarser, mut below, mut bottom, mut values) = (Vec::new(), Vec::new(), None, finest.values);
         while let Some(here) = next.filter(|_| coarser.len() + 1 < limit) {
-            let zeros = || here.on.vector(vec![0.0; here.on.count() * here.on.layout().block()]);
+            let zeros =
+                || here.partition.vector(vec![0.0; here.partition.count() * here.partition.layout().block()]);
             below.push([zeros()?, zeros()?]);
-            if here.on.layout().unknowns() <= self.gather_below {
+            if here.partition.layout().unknowns() <= self.gather_below {
                 let parameters = Schwarz { levels: limit - 1 - coarser.len(), ..self.schwarz };
                 let gathered = Gathered::new(&parameters, &here, values);
                 bottom = Some(gathered.map_err(|error| error.on_level(below.len()))?);
@@ -125,17 +130,31 @@ impl DistSchwarz {
             coarser.push(level);
         }
         let (offsets, columns) = (rows.offsets().to_vec(), rows.columns().to_vec());
-        let (parameters, backend, on) = (*self, backend.clone(), on.clone());
-        Ok(DistSubdomains { parameters, backend, on, offsets, columns, finest, coarser, below, bottom })
+        let (parameters, backend, partition) = (*self, backend.clone(), partition.clone());
+        Ok(DistSubdomains {
+            parameters,
+            backend,
+            partition,
+            offsets,
+            columns,
+            finest,
+            coarser,
+            below,
+            bottom,
+        })
     }
 
-    fn check<C: Communicator>(&self, on: &Partition<C>, rows: &GlobalRows<f64>) -> Result<(), DistError> {
+    fn check<C: Communicator>(
+        &self,
+        partition: &Partition<C>,
+        rows: &GlobalRows<f64>,
+    ) -> Result<(), DistError> {
         if self.chunk == 0 {
             let error = Error::Parameter { name: "DistSchwarz::chunk", value: 0.0, range: "1 or more" };
             return Err(SetupError::from(error).into());
         }
-        self.schwarz.validate(on.layout().block())?;
-        rows.check(on, on)
+        self.schwarz.validate(partition.layout().block())?;
+        rows.check(partition, partition)
     }
 }
 
@@ -151,21 +170,25 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> DistSubdomains<C
     /// The errors of the build. After values that a build refuses, the preconditioner is as before; after an error of
     /// communication or of a backend, and after sums of values that overflow, build again.
     pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
-        let on = self.on.clone();
+        let partition = self.partition.clone();
         let same = (rows.offsets(), rows.columns()) == (&self.offsets, &self.columns);
         let mut other = [f64::from(u8::from(!same))];
-        on.comm().all_reduce(&mut other)?;
-        agree(on.comm(), self.parameters.check(&on, rows))?;
-        if other[0] == 0.0 && self.update_levels(&on, rows)? {
+        partition.comm().all_reduce(&mut other)?;
+        agree(partition.comm(), self.parameters.check(&partition, rows))?;
+        if other[0] == 0.0 && self.update_levels(&partition, rows)? {
             return Ok(Reused::Structure);
         }
-        *self = self.parameters.build_at(&on, rows, &self.backend)?;
+        *self = self.parameters.build_at(&partition, rows, &self.backend)?;
         Ok(Reused::Nothing)
     }
 
     /// Whether the structure served.
-    fn update_levels(&mut self, on: &Arc<Partition<C>>, rows: &GlobalRows<f64>) -> Result<bool, DistError> {
-        let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
+    fn update_levels(
+        &mut self,
+        partition: &Arc<Partition<C>>,
+        rows: &GlobalRows<f64>,
+    ) -> Result<bool, DistError> {
+        let fine = LevelRows { partition: partition.clone(), rows: rows.clone(), sizes: Vec::new() };
         let mut update = self.finest.update(&fine)?;
         for level in &mut self.coarser {
             let LevelUpdate::Next(here) = update else { break };
@@ -225,7 +248,10 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Preconditioner<S
     for DistSubdomains<C, S>
 {
     fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
-        assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
+        assert!(
+            S::partition(r).is_same(&self.partition) && z.same_layout(r),
+            "apply: vectors of other layouts"
+        );
         if self.correct(r, z).is_err() {
             z.fill(f64::NAN); // `sync` of the vector returns the error
         }
@@ -237,7 +263,7 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Preconditioner<S
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.on.layout().unknowns())
+        Some(self.partition.layout().unknowns())
     }
 }
 

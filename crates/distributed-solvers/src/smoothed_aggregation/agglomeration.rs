@@ -8,16 +8,16 @@ use std::sync::Arc;
 use coarsen_distributed::{Communicator, DistError, Layout, Partition, agree, pack, unpack};
 use coarsen_sparse::NearKernel;
 
-/// The rows of `on` with on average at least `share` scalar unknowns for each rank that has any, if there are as many.
+/// The rows of `partition` with on average at least `share` scalar unknowns for each rank that has any, if there are as many.
 pub(crate) fn agglomerate<C: Communicator>(
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     share: usize,
 ) -> Result<Arc<Partition<C>>, DistError> {
-    let (layout, ranks) = (on.layout(), on.layout().ranks());
+    let (layout, ranks) = (partition.layout(), partition.layout().ranks());
     let active = (layout.unknowns() / share.max(1)).clamp(1, ranks);
     let group = ranks.div_ceil(active);
     if group == 1 {
-        return Ok(on.clone());
+        return Ok(partition.clone());
     }
     // The first rank of a group begins where the group does, the others where it ends.
     let start = |rank: usize| match rank.next_multiple_of(group) {
@@ -25,7 +25,7 @@ pub(crate) fn agglomerate<C: Communicator>(
         _ => layout.rows(),
     };
     let starts = (0..ranks).map(start).chain([layout.rows()]).collect();
-    Partition::new(on.comm().clone(), Layout::new(starts, layout.block())?)
+    Partition::new(partition.comm().clone(), Layout::new(starts, layout.block())?)
 }
 
 /// The near-kernel and the numbers of the unknowns without a basis function of the rows `to`, from those of the rows `from`.

@@ -37,17 +37,23 @@ pub(crate) fn unpack_row(row: &[u8]) -> (Vec<u64>, Vec<f64>) {
 
 impl Extended {
     /// Fetches the rows of the ghosts. All ranks call it.
-    pub(crate) fn new<C: Communicator>(on: &Partition<C>, rows: &GlobalRows<f64>) -> Result<Self, DistError> {
-        let range = on.layout().range(on.rank());
+    pub(crate) fn new<C: Communicator>(
+        partition: &Partition<C>,
+        rows: &GlobalRows<f64>,
+    ) -> Result<Self, DistError> {
+        let range = partition.layout().range(partition.rank());
         let mut ghosts: Vec<u64> = rows.columns().iter().copied().filter(|j| !range.contains(j)).collect();
         ghosts.sort_unstable();
         ghosts.dedup();
         let before = ghosts.partition_point(|&node| node < range.start);
-        let (own, mut nodes) = (before..before + on.count(), ghosts.clone());
+        let (own, mut nodes) = (before..before + partition.count(), ghosts.clone());
         nodes.splice(before..before, range.clone());
         let reply = |row: u64, to: &mut Vec<u8>| pack_row(rows.row((row - range.start) as usize), to);
-        let of_ghosts: Vec<_> = on.fetch(&ghosts, reply)?.iter().map(|row| unpack_row(row)).collect();
-        let a = agree(on.comm(), merge((&nodes, &own), rows, &of_ghosts, before).map_err(DistError::from))?;
+        let of_ghosts: Vec<_> = partition.fetch(&ghosts, reply)?.iter().map(|row| unpack_row(row)).collect();
+        let a = agree(
+            partition.comm(),
+            merge((&nodes, &own), rows, &of_ghosts, before).map_err(DistError::from),
+        )?;
         Ok(Self { nodes, own, a })
     }
 
@@ -66,12 +72,12 @@ impl Extended {
     /// Data of the ghosts, in the order of `nodes`; `reply` packs those of own node k.
     pub(crate) fn fetch<C: Communicator>(
         &self,
-        on: &Partition<C>,
+        partition: &Partition<C>,
         mut reply: impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<Vec<Vec<u8>>, CommError> {
-        let first = on.first();
+        let first = partition.first();
         let others = [&self.nodes[..self.own.start], &self.nodes[self.own.end..]].concat();
-        on.fetch(&others, |row, to| reply((row - first) as usize, to))
+        partition.fetch(&others, |row, to| reply((row - first) as usize, to))
     }
 
     /// The indices of the ghosts among `nodes`.

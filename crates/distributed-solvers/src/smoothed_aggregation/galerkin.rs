@@ -19,7 +19,7 @@ use super::owners::to_owners;
 
 /// The prolongation on the own nodes and ghosts of a rank.
 pub(crate) struct Transfer<C: Communicator> {
-    coarse_on: Arc<Partition<C>>,
+    coarse_partition: Arc<Partition<C>>,
     /// Where the own nodes lie among own nodes and ghosts.
     own: Range<usize>,
     /// The pattern of A_i.
@@ -35,13 +35,13 @@ impl<C: Communicator> Transfer<C> {
     /// Fetches the rows of P of ghosts. Also returns A_i. `columns` has the coarse nodes of the own rows of P, of which
     /// those of `own_columns` are consecutive. All ranks call it.
     pub(crate) fn new(
-        (on, coarse_on): (&Partition<C>, &Arc<Partition<C>>),
+        (partition, coarse_partition): (&Partition<C>, &Arc<Partition<C>>),
         local: Extended,
         p: &GlobalRows<f64>,
         (mut columns, own_columns): (Vec<u64>, Range<usize>),
         without_basis: Vec<u32>,
     ) -> Result<(Self, Bsr<f64>), DistError> {
-        let ghosts = local.fetch(on, |k, to| pack_row(p.row(k), to))?;
+        let ghosts = local.fetch(partition, |k, to| pack_row(p.row(k), to))?;
         let ghosts: Vec<_> = ghosts.iter().map(|row| unpack_row(row)).collect();
         let first = columns.get(own_columns.start).copied();
         ghosts.iter().for_each(|row| columns.extend_from_slice(&row.0));
@@ -49,28 +49,28 @@ impl<C: Communicator> Transfer<C> {
         columns.dedup();
         let start = first.map_or(0, |first| columns.partition_point(|&column| column < first));
         let own_columns = start..start + own_columns.len();
-        let (own, coarse_on) = (local.own.clone(), coarse_on.clone());
+        let (own, coarse_partition) = (local.own.clone(), coarse_partition.clone());
         let matrices = || -> Result<(Bsr<f64>, Bsr<f64>), SparseError> {
             let p = merge((&columns, &own_columns), p, &ghosts, own.start)?;
             Ok((p, local.into_own_rows()?))
         };
-        let (p, a) = agree(on.comm(), matrices().map_err(DistError::from))?;
-        Ok((Self { coarse_on, own, pattern: a.pattern().clone(), columns, p, without_basis }, a))
+        let (p, a) = agree(partition.comm(), matrices().map_err(DistError::from))?;
+        Ok((Self { coarse_partition, own, pattern: a.pattern().clone(), columns, p, without_basis }, a))
     }
 
     /// The own rows of PᵀAP for new values of A. All ranks call it.
     pub(crate) fn product(&self, rows: &GlobalRows<f64>) -> Result<GlobalRows<f64>, DistError> {
         let a = Bsr::new(self.pattern.clone(), rows.block(), rows.values().to_vec());
-        let a = agree(self.coarse_on.comm(), a.map_err(DistError::from))?;
+        let a = agree(self.coarse_partition.comm(), a.map_err(DistError::from))?;
         self.coarse(&a)
     }
 
     /// The own rows of PᵀAP, with a regular diagonal block for every node. All ranks call it.
     pub(crate) fn coarse(&self, a: &Bsr<f64>) -> Result<GlobalRows<f64>, DistError> {
         let contributions = GalerkinPlan::new(a, &self.p).and_then(|mut plan| plan.build(a, &self.p));
-        let c = agree(self.coarse_on.comm(), contributions.map_err(DistError::from))?;
-        let (width, columns) = (self.coarse_on.layout().rows(), &self.columns);
-        let mut matrix = to_owners(&self.coarse_on, width, (columns, columns), c)?;
+        let c = agree(self.coarse_partition.comm(), contributions.map_err(DistError::from))?;
+        let (width, columns) = (self.coarse_partition.layout().rows(), &self.columns);
+        let mut matrix = to_owners(&self.coarse_partition, width, (columns, columns), c)?;
         let sizes = self.sizes(a)?;
         regularise(&mut matrix, &self.without_basis, &sizes);
         Ok(matrix)
@@ -89,11 +89,11 @@ impl<C: Communicator> Transfer<C> {
                 }
             }
         }
-        let mut entries = Entries::new(&self.coarse_on, 1, 1);
+        let mut entries = Entries::new(&self.coarse_partition, 1, 1);
         for (&node, sizes) in self.columns.iter().zip(here.chunks_exact(k)) {
             entries.add(node, 0, sizes)?;
         }
-        let (rows, mut sizes) = (entries.finish()?, vec![0.0; self.coarse_on.count() * k]);
+        let (rows, mut sizes) = (entries.finish()?, vec![0.0; self.coarse_partition.count() * k]);
         for (row, to) in sizes.chunks_exact_mut(k).enumerate() {
             rows.row(row).for_each(|(_, of_node)| to.copy_from_slice(of_node));
         }

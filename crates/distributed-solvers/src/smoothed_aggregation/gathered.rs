@@ -39,14 +39,15 @@ impl Gathered {
         level: &LevelRows<'_, C>,
         entries: u64,
     ) -> Result<Self, DistError> {
-        let comm = level.on.comm();
+        let comm = level.partition.comm();
         let mut kernel = Vec::new();
         pack(level.near_kernel.values().iter().copied(), &mut kernel);
-        let matrix = level.rows.collect(&level.on, level.on.layout().rows())?;
+        let matrix = level.rows.collect(&level.partition, level.partition.layout().rows())?;
         let (kernel, vectors) = (comm.gather(ROOT, &kernel)?, level.near_kernel.vectors());
         let built = matrix.zip(kernel).map(|(a, kernel)| build(parameters, vectors, a, &kernel)).transpose();
         let (solver, system) = agree(comm, built)?.unzip();
-        let (n, of_rank) = (level.on.layout().unknowns(), level.on.count() * level.on.layout().block());
+        let (n, of_rank) =
+            (level.partition.layout().unknowns(), level.partition.count() * level.partition.layout().block());
         let (levels, kind) = about(comm, solver.as_ref())?;
         let (b, x, own) = (vec![0.0; n], vec![0.0; n], vec![0.0; of_rank]);
         Ok(Self { solver, system, b, x, own, levels, kind, entries })
@@ -55,17 +56,17 @@ impl Gathered {
     /// New values of the same pattern. All ranks call it.
     pub(crate) fn update<C: Communicator>(
         &mut self,
-        on: &Partition<C>,
+        partition: &Partition<C>,
         rows: &GlobalRows<f64>,
     ) -> Result<(), DistError> {
-        let values = rows.collect_values(on)?;
+        let values = rows.collect_values(partition)?;
         let here = self.solver.as_mut().zip(self.system.as_mut()).zip(values);
         let done = here.map(|((solver, (a, kernel)), values)| {
             a.values_mut().copy_from_slice(&values);
             solver.update_from(System { near_kernel: Some(kernel), ..System::from(&*a) })
         });
-        agree(on.comm(), done.transpose().map_err(DistError::from))?;
-        (self.levels, self.kind) = about(on.comm(), self.solver.as_ref())?;
+        agree(partition.comm(), done.transpose().map_err(DistError::from))?;
+        (self.levels, self.kind) = about(partition.comm(), self.solver.as_ref())?;
         Ok(())
     }
 
@@ -81,14 +82,14 @@ impl Gathered {
         b: &S::Vector,
         x: &mut S::Vector,
     ) -> Result<(), CommError> {
-        let on = S::partition(b);
+        let partition = S::partition(b);
         S::read(b, &mut self.own)?;
-        on.collect(&self.own, &mut self.b)?;
+        partition.collect(&self.own, &mut self.b)?;
         if let Some(solver) = &mut self.solver {
             solver.apply(&self.b, &mut self.x);
-            on.comm().worked(PRODUCTS * self.entries as usize);
+            partition.comm().worked(PRODUCTS * self.entries as usize);
         }
-        on.distribute(&mut self.x, &mut self.own)?;
+        partition.distribute(&mut self.x, &mut self.own)?;
         S::write(&self.own, x)
     }
 }

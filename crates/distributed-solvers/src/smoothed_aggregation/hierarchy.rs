@@ -27,11 +27,11 @@ use super::step::{LevelRows, coarsen};
 /// use coarsen_distributed_solvers::DistMultigrid;
 /// use coarsen_krylov::Cg;
 /// let problem = coarsen_problems::poisson2d(40)?;
-/// let on = Partition::new(SelfComm, Layout::even(1600, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(1600, 1, 1)?)?;
 /// let rows = GlobalRows::of(&problem.matrix, 0..1600)?;
-/// let mut m = DistMultigrid::default().build(&on, &rows, None)?;
-/// let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
-/// let b = on.vector(vec![1.0; 1600])?;
+/// let mut m = DistMultigrid::default().build(&partition, &rows, None)?;
+/// let a = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo)?;
+/// let b = partition.vector(vec![1.0; 1600])?;
 /// let mut x = b.like()?;
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 15);
@@ -64,7 +64,7 @@ impl Default for DistMultigrid {
 pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
     parameters: DistMultigrid,
     backend: S,
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     near_kernel: NearKernel,
     /// The offsets and columns of the own rows of the finest level.
     pattern: (Vec<usize>, Vec<u64>),
@@ -85,8 +85,8 @@ struct Line {
 }
 
 impl Line {
-    fn of<C: Communicator>(on: &Partition<C>, entries: u64) -> Self {
-        let layout = on.layout();
+    fn of<C: Communicator>(partition: &Partition<C>, entries: u64) -> Self {
+        let layout = partition.layout();
         let ranks = (0..layout.ranks()).filter(|&rank| layout.count(rank) > 0).count();
         Self { unknowns: layout.unknowns(), entries, ranks }
     }
@@ -105,11 +105,11 @@ impl DistMultigrid {
     /// errors of the diagonal blocks, of the near-kernel and of communication.
     pub fn build<C: Communicator>(
         &self,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
         near_kernel: Option<&NearKernel>,
     ) -> Result<DistHierarchy<C>, DistError> {
-        self.build_at(on, rows, near_kernel, &Host::default())
+        self.build_at(partition, rows, near_kernel, &Host::default())
     }
 
     /// As [`build`](Self::build), with the levels on the ranks on a backend of each rank, such as a device. The structure is
@@ -119,24 +119,27 @@ impl DistMultigrid {
     /// Those of [`build`](Self::build), and errors of the backend.
     pub fn build_at<C: Communicator, S: RankBackend<C>>(
         &self,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
         near_kernel: Option<&NearKernel>,
         backend: &S,
     ) -> Result<DistHierarchy<C, S>, DistError> {
         let what = "the parameters of multigrid or the number of vectors of its near-kernel";
-        check_equal(on.comm(), what, &self.bytes(near_kernel))?;
-        let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
+        check_equal(partition.comm(), what, &self.bytes(near_kernel))?;
+        let near_kernel = agree(partition.comm(), kernel(partition, near_kernel))?;
         let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
         let finest = Cow::Borrowed(rows);
-        let mut here = LevelRows { on: on.clone(), rows: finest, near_kernel, depth: 0, filtered: true };
+        let mut here =
+            LevelRows { partition: partition.clone(), rows: finest, near_kernel, depth: 0, filtered: true };
         let (mut levels, mut table, mut ended) = (Vec::new(), Vec::new(), None);
         let coarsening = &self.multigrid.coarsening;
         let mut stored = entries(&here)?;
         let (finest, mut all) = (stored, stored);
-        while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
+        while here.partition.layout().unknowns() > self.gather_below
+            && levels.len() + 1 < self.multigrid.levels
+        {
             let at = |error: DistError| error.on_level(here.depth);
-            let inverses = inverses(&here.on, &here.rows).map_err(at)?;
+            let inverses = inverses(&here.partition, &here.rows).map_err(at)?;
             let (a, smoother) = Level::smoothed(backend, &here, &inverses, self.estimate()).map_err(at)?;
             let known = (smoother.radius, &inverses);
             let step = match coarsen(coarsening, &here, known, self.share).map_err(at)? {
@@ -152,21 +155,22 @@ impl DistMultigrid {
             if ended.is_some() {
                 break;
             }
-            table.push(Line::of(&here.on, stored));
+            table.push(Line::of(&here.partition, stored));
             stored = next;
-            let (level, coarse) = Level::new(backend, &here.on, a, smoother, step)?;
+            let (level, coarse) = Level::new(backend, &here.partition, a, smoother, step)?;
             levels.push(level);
             here = coarse;
         }
         let bottom =
             Gathered::new(&self.multigrid, &here, stored).map_err(|error| error.on_level(here.depth))?;
-        table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
+        table.push(Line { ranks: 1, ..Line::of(&here.partition, bottom.entries) });
         let kind = kind(&bottom, levels.len());
-        let (parameters, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
+        let (parameters, backend, partition, near_kernel) =
+            (*self, backend.clone(), partition.clone(), given);
         Ok(DistHierarchy {
             parameters,
             backend,
-            on,
+            partition,
             near_kernel,
             pattern,
             levels,
@@ -196,8 +200,11 @@ fn kind(bottom: &Gathered, divided: usize) -> PreconditionerKind {
 }
 
 /// The near-kernel of the own rows.
-fn kernel<C: Communicator>(on: &Partition<C>, given: Option<&NearKernel>) -> Result<NearKernel, DistError> {
-    let (b, n) = (on.layout().block(), on.count() * on.layout().block());
+fn kernel<C: Communicator>(
+    partition: &Partition<C>,
+    given: Option<&NearKernel>,
+) -> Result<NearKernel, DistError> {
+    let (b, n) = (partition.layout().block(), partition.count() * partition.layout().block());
     match given {
         Some(given) if given.size() == n => Ok(given.clone()),
         Some(given) => {
@@ -210,7 +217,7 @@ fn kernel<C: Communicator>(on: &Partition<C>, given: Option<&NearKernel>) -> Res
 /// The number of stored scalars of a level on all ranks.
 fn entries<C: Communicator>(level: &LevelRows<'_, C>) -> Result<u64, DistError> {
     let mut all = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
-    level.on.comm().all_reduce(&mut all)?;
+    level.partition.comm().all_reduce(&mut all)?;
     Ok(all[0] as u64)
 }
 
@@ -230,9 +237,9 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
             self.renew(rows)?;
             return Ok(Reused::Structure);
         }
-        let on = self.on.clone();
-        agree(on.comm(), rows.check(&on, &on))?;
-        *self = self.parameters.build_at(&on, rows, Some(&self.near_kernel), &self.backend)?;
+        let partition = self.partition.clone();
+        agree(partition.comm(), rows.check(&partition, &partition))?;
+        *self = self.parameters.build_at(&partition, rows, Some(&self.near_kernel), &self.backend)?;
         Ok(Reused::Nothing)
     }
 
@@ -243,21 +250,21 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
     /// Those of [`update`](Self::update), and on all ranks [`DistError::Value`] or [`DistError::Elsewhere`] if rows have another
     /// pattern.
     pub fn renew(&mut self, rows: &GlobalRows<f64>) -> Result<(), DistError> {
-        let on = self.on.clone();
+        let partition = self.partition.clone();
         let (what, range) =
             ("the number of entries of a renewed matrix, or their places", "those of the build");
         let found = rows.columns().len() as u64;
         let same = self.is_like(rows).then_some(()).ok_or(DistError::Value { what, found, range });
         let finite = || rows.check_finite().map_err(DistError::from);
-        agree(on.comm(), rows.check(&on, &on).and(same).and_then(|()| finite()))?;
+        agree(partition.comm(), rows.check(&partition, &partition).and(same).and_then(|()| finite()))?;
         // Values that are refused are found before anything changes.
         let (mut coarse, mut diagonals) = (Vec::new(), Vec::new());
         for level in &self.levels {
             let here = coarse.last().unwrap_or(rows);
-            diagonals.push(inverses(level.on(), here)?);
+            diagonals.push(inverses(level.partition(), here)?);
             coarse.push(level.transfer.product(here)?);
         }
-        self.bottom.update(&on, coarse.last().unwrap_or(rows))?;
+        self.bottom.update(&partition, coarse.last().unwrap_or(rows))?;
         let finer = [rows].into_iter().chain(&coarse);
         for ((level, rows), inverses) in self.levels.iter_mut().zip(finer).zip(&diagonals) {
             level.renew(&self.backend, rows, inverses, self.parameters.estimate())?;
@@ -273,7 +280,7 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
     /// Errors of communication.
     pub fn has_pattern(&self, rows: &GlobalRows<f64>) -> Result<bool, CommError> {
         let mut other = [f64::from(u8::from(!self.is_like(rows)))];
-        self.on.comm().all_reduce(&mut other)?;
+        self.partition.comm().all_reduce(&mut other)?;
         Ok(other[0] == 0.0)
     }
 
@@ -306,7 +313,10 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
 
 impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for DistHierarchy<C, S> {
     fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
-        assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
+        assert!(
+            S::partition(r).is_same(&self.partition) && z.same_layout(r),
+            "apply: vectors of other layouts"
+        );
         cycle(&mut self.levels, &mut self.bottom, r, z);
     }
 
@@ -315,7 +325,7 @@ impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for DistHiera
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.on.layout().unknowns())
+        Some(self.partition.layout().unknowns())
     }
 }
 

@@ -13,7 +13,7 @@ use super::step::{LevelRows, Step};
 
 /// Matrices and vectors on the backend S of each rank; `transfer` is on the host, for updates.
 pub(crate) struct Level<C: Communicator, S: RankBackend<C>> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     a: S::Matrix,
     smoother: Chebyshev<C, S>,
     p: S::Matrix,
@@ -26,10 +26,10 @@ pub(crate) struct Level<C: Communicator, S: RankBackend<C>> {
 
 /// The inverses of the diagonal blocks of a level. All ranks call it.
 pub(crate) fn inverses<C: Communicator>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     rows: &GlobalRows<f64>,
 ) -> Result<DenseBlocks<f64>, DistError> {
-    agree(on.comm(), rows.inverse_diagonal("smoothed aggregation"))
+    agree(partition.comm(), rows.inverse_diagonal("smoothed aggregation"))
 }
 
 impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
@@ -40,27 +40,27 @@ impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
         inverses: &DenseBlocks<f64>,
         estimate: (usize, f64),
     ) -> Result<(S::Matrix, Chebyshev<C, S>), DistError> {
-        let a = backend.matrix(&here.on, &here.on, &here.rows)?;
-        let smoother = Chebyshev::new(backend, &here.on, &a, &here.rows, inverses, estimate)?;
+        let a = backend.matrix(&here.partition, &here.partition, &here.rows)?;
+        let smoother = Chebyshev::new(backend, &here.partition, &a, &here.rows, inverses, estimate)?;
         Ok((a, smoother))
     }
 
-    /// A level of the partition `on`, and the rows of the coarser one.
+    /// A level of `partition`, and the rows of the coarser one.
     pub(crate) fn new(
         backend: &S,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         a: S::Matrix,
         smoother: Chebyshev<C, S>,
         step: Step<C>,
     ) -> Result<(Self, LevelRows<'static, C>), DistError> {
         let Step { coarse, p, transposed, transfer } = step;
         let level = Self {
-            on: on.clone(),
-            p: backend.matrix(on, &coarse.on, &p)?,
-            transposed: backend.matrix(&coarse.on, on, &transposed)?,
-            residual: backend.zeros(on)?,
-            coarse_b: backend.zeros(&coarse.on)?,
-            coarse_x: backend.zeros(&coarse.on)?,
+            partition: partition.clone(),
+            p: backend.matrix(partition, &coarse.partition, &p)?,
+            transposed: backend.matrix(&coarse.partition, partition, &transposed)?,
+            residual: backend.zeros(partition)?,
+            coarse_b: backend.zeros(&coarse.partition)?,
+            coarse_x: backend.zeros(&coarse.partition)?,
             transfer,
             a,
             smoother,
@@ -69,8 +69,8 @@ impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
     }
 
     /// The division of the rows.
-    pub(crate) fn on(&self) -> &Arc<Partition<C>> {
-        &self.on
+    pub(crate) fn partition(&self) -> &Arc<Partition<C>> {
+        &self.partition
     }
 
     /// New values of this level. All ranks call it.
@@ -82,7 +82,7 @@ impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
         estimate: (usize, f64),
     ) -> Result<(), DistError> {
         S::set_values(&mut self.a, rows)?;
-        self.smoother = Chebyshev::new(backend, &self.on, &self.a, rows, inverses, estimate)?;
+        self.smoother = Chebyshev::new(backend, &self.partition, &self.a, rows, inverses, estimate)?;
         Ok(())
     }
 }

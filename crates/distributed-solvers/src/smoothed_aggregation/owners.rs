@@ -10,14 +10,14 @@ use coarsen_sparse::Bsr;
 ///
 /// *Cost* a copy of the rows to which other ranks contribute; messages hold rows of other ranks alone.
 pub(crate) fn to_owners<C: Communicator>(
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     width: u64,
     (rows, columns): (&[u64], &[u64]),
     a: Bsr<f64>,
 ) -> Result<GlobalRows<f64>, DistError> {
-    let range = on.layout().range(on.rank());
+    let range = partition.layout().range(partition.rank());
     let own = rows.partition_point(|&row| row < range.start)..rows.partition_point(|&row| row < range.end);
-    let mut of_others = Entries::new(on, width, a.block().1);
+    let mut of_others = Entries::new(partition, width, a.block().1);
     for i in (0..own.start).chain(own.end..rows.len()) {
         for (j, block) in a.row(i) {
             of_others.add(rows[i], columns[j], block)?;
@@ -27,7 +27,7 @@ pub(crate) fn to_owners<C: Communicator>(
     let (pattern, block, mut values) = a.into_parts();
     let first = pattern.offsets()[own.start];
     let entries = first..pattern.offsets()[own.end];
-    let mut offsets = Vec::with_capacity(on.count() + 1);
+    let mut offsets = Vec::with_capacity(partition.count() + 1);
     offsets.push(0);
     for i in own {
         // Rows that do not occur here are empty.
@@ -35,7 +35,7 @@ pub(crate) fn to_owners<C: Communicator>(
         offsets.resize(before, offsets[offsets.len() - 1]);
         offsets.push(pattern.offsets()[i + 1] - first);
     }
-    offsets.resize(on.count() + 1, entries.len());
+    offsets.resize(partition.count() + 1, entries.len());
     let global = pattern.indices()[entries.clone()].iter().map(|&j| columns[j as usize]).collect();
     let size = block.0 * block.1;
     values.truncate(entries.end * size);

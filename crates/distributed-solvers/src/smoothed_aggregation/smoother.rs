@@ -32,7 +32,7 @@ pub(crate) struct Chebyshev<C: Communicator, S: RankBackend<C>> {
 
 /// D⁻¹ on the backend of each rank.
 struct Diagonal<C: Communicator, S: RankBackend<C>> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     inverses: <S::Local as Backend>::Blocks,
 }
 
@@ -53,7 +53,7 @@ impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for Diagonal<
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.on.layout().unknowns())
+        Some(self.partition.layout().unknowns())
     }
 }
 
@@ -61,22 +61,22 @@ impl<C: Communicator, S: RankBackend<C>> Chebyshev<C, S> {
     /// The bound of ρ(D⁻¹A) of a level, from the inverses of its diagonal blocks. All ranks call it.
     pub(crate) fn new(
         backend: &S,
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         a: &S::Matrix,
         rows: &GlobalRows<f64>,
         inverses: &DenseBlocks<f64>,
         (steps, safety): (usize, f64),
     ) -> Result<Self, DistError> {
         let there = backend.local().blocks(inverses).map_err(|error| DistError::Setup(error.into()));
-        let mut d = Diagonal { on: on.clone(), inverses: agree(on.comm(), there)? };
-        let start = backend.vector(on, &start_vector(on))?;
+        let mut d = Diagonal { partition: partition.clone(), inverses: agree(partition.comm(), there)? };
+        let start = backend.vector(partition, &start_vector(partition))?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);
         estimate.margin = 1.0 + 1.0 / polynomial().ratio;
-        estimate.ceiling = largest_row_sum(on.comm(), rows)?;
+        estimate.ceiling = largest_row_sum(partition.comm(), rows)?;
         let radius = estimate.estimate(a, &mut d, &start).map_err(|error| DistError::Setup(error.into()));
-        let radius = agree(on.comm(), radius)?;
-        Ok(Self { d, radius, step: backend.zeros(on)?, scratch: backend.zeros(on)? })
+        let radius = agree(partition.comm(), radius)?;
+        Ok(Self { d, radius, step: backend.zeros(partition)?, scratch: backend.zeros(partition)? })
     }
 
     /// x ≈ A⁻¹ b from x = 0.
@@ -100,10 +100,10 @@ impl<C: Communicator, S: RankBackend<C>> Chebyshev<C, S> {
 }
 
 /// The own entries of [`coarsen_krylov::start_vector`] of all unknowns, so that the bound does not depend on ranks.
-fn start_vector<C: Communicator>(on: &Partition<C>) -> Vec<f64> {
-    let b = on.layout().block();
-    let first = on.first() as usize * b;
-    (first..first + on.count() * b).map(|i| SplitMix64::at(i as u64).number()).collect()
+fn start_vector<C: Communicator>(partition: &Partition<C>) -> Vec<f64> {
+    let b = partition.layout().block();
+    let first = partition.first() as usize * b;
+    (first..first + partition.count() * b).map(|i| SplitMix64::at(i as u64).number()).collect()
 }
 
 /// maxᵢ Σⱼ |aᵢⱼ| / |aᵢᵢ| over all ranks, a bound of ρ(D⁻¹A) of scalars; infinity for blocks.

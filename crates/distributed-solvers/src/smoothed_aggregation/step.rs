@@ -25,7 +25,7 @@ use super::owners::to_owners;
 
 /// The own rows of a level.
 pub(crate) struct LevelRows<'a, C: Communicator> {
-    pub(crate) on: Arc<Partition<C>>,
+    pub(crate) partition: Arc<Partition<C>>,
     pub(crate) rows: Cow<'a, GlobalRows<f64>>,
     pub(crate) near_kernel: NearKernel,
     /// The number of finer levels.
@@ -53,10 +53,10 @@ pub(crate) fn coarsen<C: Communicator>(
     (radius, own_inverses): (f64, &DenseBlocks<f64>),
     share: usize,
 ) -> Result<Coarsened<C>, DistError> {
-    let on = &fine.on;
-    let local = Extended::new(on, &fine.rows)?;
-    let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
-    let inverses = inverses(on, &local, own_inverses)?;
+    let partition = &fine.partition;
+    let local = Extended::new(partition, &fine.rows)?;
+    let near_kernel = with_ghosts(partition, &local, &fine.near_kernel)?;
+    let inverses = inverses(partition, &local, own_inverses)?;
     let grid = Grid {
         near_kernel: Some(&near_kernel),
         radius: Some(radius),
@@ -72,59 +72,66 @@ pub(crate) fn coarsen<C: Communicator>(
         }
     };
     let ranks = Exchange {
-        sum: &|values| keep(on.comm().all_reduce(values)),
-        of_owners: &|flags| keep(of_owners(on, &local, flags)),
+        sum: &|values| keep(partition.comm().all_reduce(values)),
+        of_owners: &|flags| keep(of_owners(partition, &local, flags)),
     };
     let found = parameters.aggregate_rank(&grid, local.own.clone(), fine.filtered, ranks); // 2 to 7, 11
     lost.into_inner()?;
     // `None` on ranks beside one with an error, which `agree` returns.
-    let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else {
+    let Some(found) = agree(partition.comm(), found.map_err(DistError::from))? else {
         return Ok(ControlFlow::Break(None));
     };
 
-    let coarse_on = Partition::of_counts(on.comm().clone(), found.count(), found.vectors())?;
-    let unknowns = coarse_on.layout().unknowns(); // of all ranks
-    let slow = CoarseningEnd::slow((on.layout().unknowns(), unknowns));
+    let coarse_partition = Partition::of_counts(partition.comm().clone(), found.count(), found.vectors())?;
+    let unknowns = coarse_partition.layout().unknowns(); // of all ranks
+    let slow = CoarseningEnd::slow((partition.layout().unknowns(), unknowns));
     if unknowns == 0 || slow.is_some() {
         return Ok(ControlFlow::Break(slow));
     }
-    let first = coarse_on.first();
-    let ghosts = local.fetch(on, |k, to| {
+    let first = coarse_partition.first();
+    let ghosts = local.fetch(partition, |k, to| {
         if let Some((aggregate, rows)) = found.node(local.own.start + k) {
             pack([first + u64::from(aggregate)], to);
             pack(rows.iter().copied(), to);
         }
     })?;
-    let (columns, ghosts) = columns(&local, &coarse_on, &ghosts);
+    let (columns, ghosts) = columns(&local, &coarse_partition, &ghosts);
     let before = columns.partition_point(|&column| column < first);
     let (without_basis, filtered, count) =
         (found.without_basis().to_vec(), found.is_filtered(), found.count());
-    let coarse_kernel = agree(on.comm(), found.near_kernel().map_err(DistError::from))?;
+    let coarse_kernel = agree(partition.comm(), found.near_kernel().map_err(DistError::from))?;
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
     let p = p.map_err(DistError::from).and_then(|p| Ok(trim(p, &local.own)?));
-    let p = agree(on.comm(), p)?;
-    let agglomerated = agglomerate(&coarse_on, share)?;
-    let (coarse_kernel, without_basis) = moved(&coarse_on, &agglomerated, coarse_kernel, without_basis)?;
-    let coarse_on = agglomerated;
-    let transposed = transpose(on, &coarse_on, &p, &columns)?;
-    let p = agree(on.comm(), global(p, &columns, on.first()))?;
+    let p = agree(partition.comm(), p)?;
+    let agglomerated = agglomerate(&coarse_partition, share)?;
+    let (coarse_kernel, without_basis) =
+        moved(&coarse_partition, &agglomerated, coarse_kernel, without_basis)?;
+    let coarse_partition = agglomerated;
+    let transposed = transpose(partition, &coarse_partition, &p, &columns)?;
+    let p = agree(partition.comm(), global(p, &columns, partition.first()))?;
     let own_columns = before..before + count;
-    let (transfer, a) = Transfer::new((on, &coarse_on), local, &p, (columns, own_columns), without_basis)?;
+    let (transfer, a) =
+        Transfer::new((partition, &coarse_partition), local, &p, (columns, own_columns), without_basis)?;
     let rows = Cow::Owned(transfer.coarse(&a)?); // 10
-    let coarse =
-        LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
+    let coarse = LevelRows {
+        partition: coarse_partition,
+        rows,
+        near_kernel: coarse_kernel,
+        depth: fine.depth + 1,
+        filtered,
+    };
     Ok(ControlFlow::Continue(Step { coarse, p, transposed, transfer }))
 }
 
 /// Replaces the flags of ghosts by those of their owners.
 fn of_owners<C: Communicator>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     local: &Extended,
     flags: &mut [bool],
 ) -> Result<(), CommError> {
     let width = flags.len() / local.nodes.len().max(1);
     let own = |k: usize| (local.own.start + k) * width..(local.own.start + k + 1) * width;
-    let told = local.fetch(on, |k, to| to.extend(flags[own(k)].iter().map(|&flag| u8::from(flag))))?;
+    let told = local.fetch(partition, |k, to| to.extend(flags[own(k)].iter().map(|&flag| u8::from(flag))))?;
     for (ghost, told) in local.ghosts().zip(told) {
         let flags = &mut flags[ghost * width..(ghost + 1) * width];
         flags.iter_mut().zip(told).for_each(|(flag, told)| *flag = told > 0);
@@ -134,13 +141,13 @@ fn of_owners<C: Communicator>(
 
 /// The inverses of the diagonal blocks of own nodes and ghosts, from those of own nodes; ghosts have those of their owners.
 fn inverses<C: Communicator>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     local: &Extended,
     own: &DenseBlocks<f64>,
 ) -> Result<DenseBlocks<f64>, DistError> {
-    let ghosts = local.fetch(on, |node, to| pack(own.block(node).iter().copied(), to))?; // 2
+    let ghosts = local.fetch(partition, |node, to| pack(own.block(node).iter().copied(), to))?; // 2
     let all = around(local, own.values(), &ghosts);
-    agree(on.comm(), DenseBlocks::new(own.size(), all).map_err(|error| DistError::Setup(error.into())))
+    agree(partition.comm(), DenseBlocks::new(own.size(), all).map_err(|error| DistError::Setup(error.into())))
 }
 
 /// Own values between those of the ghosts before and after the own nodes.
@@ -152,25 +159,25 @@ fn around(local: &Extended, own: &[f64], ghosts: &[Vec<u8>]) -> Vec<f64> {
 
 /// K of own nodes and ghosts.
 fn with_ghosts<C: Communicator>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     local: &Extended,
     own: &NearKernel,
 ) -> Result<NearKernel, DistError> {
-    let (b, k) = (on.layout().block(), own.vectors());
+    let (b, k) = (partition.layout().block(), own.vectors());
     let node = |node: usize| &own.values()[node * b * k..(node + 1) * b * k];
-    let ghosts = local.fetch(on, |at, to| pack(node(at).iter().copied(), to))?;
+    let ghosts = local.fetch(partition, |at, to| pack(node(at).iter().copied(), to))?;
     let all = NearKernel::from_rows(k, around(local, own.values(), &ghosts))
         .map_err(|error| DistError::Setup(error.into()));
-    agree(on.comm(), all)
+    agree(partition.comm(), all)
 }
 
 /// The global coarse nodes that occur in P̂ here, increasing, and the ghosts with their columns among these.
 fn columns<C: Communicator>(
     local: &Extended,
-    coarse_on: &Partition<C>,
+    coarse_partition: &Partition<C>,
     ghosts: &[Vec<u8>],
 ) -> (Vec<u64>, Vec<GhostNode<f64>>) {
-    let own = coarse_on.layout().range(coarse_on.rank());
+    let own = coarse_partition.layout().range(coarse_partition.rank());
     let aggregate = |ghost: &Vec<u8>| unpack::<u64>(ghost).next();
     let mut columns: Vec<u64> = own.chain(ghosts.iter().filter_map(aggregate)).collect();
     columns.sort_unstable();
@@ -192,12 +199,12 @@ fn global(p: Bsr<f64>, columns: &[u64], first: u64) -> Result<GlobalRows<f64>, D
 
 /// The own rows of Pᵀ. All ranks call it.
 fn transpose<C: Communicator>(
-    on: &Partition<C>,
-    coarse_on: &Arc<Partition<C>>,
+    partition: &Partition<C>,
+    coarse_partition: &Arc<Partition<C>>,
     p: &Bsr<f64>,
     columns: &[u64],
 ) -> Result<GlobalRows<f64>, DistError> {
-    let transposed = agree(on.comm(), p.transpose().map_err(DistError::from))?;
-    let nodes: Vec<u64> = on.layout().range(on.rank()).collect();
-    to_owners(coarse_on, on.layout().rows(), (columns, &nodes), transposed)
+    let transposed = agree(partition.comm(), p.transpose().map_err(DistError::from))?;
+    let nodes: Vec<u64> = partition.layout().range(partition.rank()).collect();
+    to_owners(coarse_partition, partition.layout().rows(), (columns, &nodes), transposed)
 }

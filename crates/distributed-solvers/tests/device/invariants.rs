@@ -19,8 +19,8 @@ pub(crate) type Ranks = Arc<Partition<ThreadComm>>;
 pub(crate) type Here = Box<dyn Preconditioner<DistVector<ThreadComm>>>;
 pub(crate) type There = Box<dyn Preconditioner<DistDeviceVector<ThreadComm>>>;
 
-pub(crate) fn rows<C: Communicator>(a: &Bsr<f64>, on: &Partition<C>) -> GlobalRows<f64> {
-    GlobalRows::of(a, on.layout().range(on.rank())).unwrap()
+pub(crate) fn rows<C: Communicator>(a: &Bsr<f64>, partition: &Partition<C>) -> GlobalRows<f64> {
+    GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap()
 }
 
 /// The same operator up to round-off, symmetric and positive; iterations differ by at most 1. From the second application on
@@ -36,10 +36,10 @@ pub(crate) fn equals(
     let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
         let Some(device) = backend_as(gpu) else { return };
         let there = RankDevice::new(&device);
-        let on = Partition::new(comm, layout.clone()).unwrap();
-        let (mut expected, mut found) = build(&on, &there);
-        let [r, s] = [&b[0], &b[1]].map(|b| on.part_of(b).unwrap());
-        let [rd, sd] = [&r, &s].map(|v| there.vector(&on, v.own()).unwrap());
+        let partition = Partition::new(comm, layout.clone()).unwrap();
+        let (mut expected, mut found) = build(&partition, &there);
+        let [r, s] = [&b[0], &b[1]].map(|b| partition.part_of(b).unwrap());
+        let [rd, sd] = [&r, &s].map(|v| there.vector(&partition, v.own()).unwrap());
         let (mut z, mut mr, mut ms) = (r.like().unwrap(), rd.like().unwrap(), rd.like().unwrap());
         expected.apply(&r, &mut z);
         // An application must not depend on what the last one left.
@@ -56,11 +56,11 @@ pub(crate) fn equals(
         assert_eq!((found.kind(), found.size()), (PreconditionerKind::Symmetric, Some(a.shape().0)));
 
         let (mut x, mut xd) = (r.like().unwrap(), rd.like().unwrap());
-        let rows = rows(a, &on);
-        let here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
+        let rows = rows(a, &partition);
+        let here = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap();
         let mut cg = Cg::new(Stop::relative(1e-8));
         let expected = cg.solve(&here, &mut *expected, &r, &mut x).unwrap().converged().unwrap();
-        let a = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
+        let a = DistDeviceMatrix::new(&device, &partition, &rows).unwrap();
         let mut cg = Cg::new(Stop::relative(1e-8));
         let found = cg.solve(&a, &mut *found, &rd, &mut xd).unwrap().converged().unwrap();
         assert!(found.iterations.abs_diff(expected.iterations) <= 1, "{found} {expected}");
@@ -76,7 +76,7 @@ pub(crate) fn fits(
     build: &(dyn Fn(&Ranks, &RankDevice) -> Result<There, DistError> + Sync),
 ) {
     let all = problem.right_hand_side(3);
-    let build = |on: &Ranks, device: &OpenCl<f64>| build(on, &RankDevice::new(device));
+    let build = |partition: &Ranks, device: &OpenCl<f64>| build(partition, &RankDevice::new(device));
     let on_ranks = |with: &(dyn Fn(Ranks, OpenCl<f64>) + Sync)| {
         let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
             let Some(device) = backend_as(true) else { return };
@@ -84,11 +84,11 @@ pub(crate) fn fits(
         });
         done.into_iter().for_each(|rank| rank.unwrap());
     };
-    on_ranks(&|on, device| {
-        let r = on.part_of(&all).unwrap();
+    on_ranks(&|partition, device| {
+        let r = partition.part_of(&all).unwrap();
         let applied = |device: &OpenCl<f64>| {
-            let r = RankDevice::new(device).vector(&on, r.own()).unwrap();
-            let (mut z, mut m) = (r.like().unwrap(), build(&on, device).unwrap());
+            let r = RankDevice::new(device).vector(&partition, r.own()).unwrap();
+            let (mut z, mut m) = (r.like().unwrap(), build(&partition, device).unwrap());
             let built = device.counters().bytes;
             m.apply(&r, &mut z);
             (built, z.read().unwrap())
@@ -97,12 +97,12 @@ pub(crate) fn fits(
         assert_eq!(applied(&with_memory(&device, built)), (built, expected));
     });
     for part in [1, 4, 6, 7] {
-        on_ranks(&|on, device| {
+        on_ranks(&|partition, device| {
             let least = device.counters().bytes;
-            let built = build(&on, &device).map(|_built| device.counters().bytes - least).unwrap();
+            let built = build(&partition, &device).map(|_built| device.counters().bytes - least).unwrap();
             let enough = least + built * part / 8;
-            let memory = if on.rank() == 1 { enough } else { device.device().memory };
-            let refused = build(&on, &with_memory(&device, memory)).map(drop);
+            let memory = if partition.rank() == 1 { enough } else { device.device().memory };
+            let refused = build(&partition, &with_memory(&device, memory)).map(drop);
             assert!(refused.is_err(), "{part} of 8 parts of {built} bytes");
         });
     }

@@ -24,7 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// `COARSEN_REQUIRE_OPENCL` is set.
 fn backend() -> Option<OpenCl<f64>> {
     match default_device() {
-        Ok(on) => Some(on),
+        Ok(backend) => Some(backend),
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
             assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
             println!("skipped: {why}");
@@ -39,14 +39,14 @@ fn backend() -> Option<OpenCl<f64>> {
 fn backend_as(gpu: bool) -> Option<OpenCl<f64>> {
     let device = backend()?;
     Some(match gpu {
-        true => OpenCl::on(&Device { accelerator: true, shared: false, ..device.device().clone() }).unwrap(),
+        true => OpenCl::new(&Device { accelerator: true, shared: false, ..device.device().clone() }).unwrap(),
         false => device,
     })
 }
 
 /// Another device, as that of `device` but with less memory.
 fn with_memory(device: &OpenCl<f64>, memory: u64) -> OpenCl<f64> {
-    OpenCl::on(&Device { memory, used: Arc::default(), ..device.device().clone() }).unwrap()
+    OpenCl::new(&Device { memory, used: Arc::default(), ..device.device().clone() }).unwrap()
 }
 
 fn gap(a: &[f64], b: &[f64]) -> f64 {
@@ -60,9 +60,9 @@ fn renewed_vectors_have_the_other_layout() {
     let done = ThreadComm::run(2, DEADLINE, |comm| {
         let Some(device) = backend() else { return };
         let of = |rows, block| {
-            let on = Partition::new(comm.clone(), Layout::even(rows, block, 2).unwrap()).unwrap();
-            let own = vec![2.0; on.count() * block];
-            DistDeviceVector::new(&on, &device, &own).unwrap()
+            let partition = Partition::new(comm.clone(), Layout::even(rows, block, 2).unwrap()).unwrap();
+            let own = vec![2.0; partition.count() * block];
+            DistDeviceVector::new(&partition, &device, &own).unwrap()
         };
         let (mut v, all) = (of(29, 3), [of(29, 3), of(5, 1), of(90, 2)]);
         for other in &all {
@@ -83,12 +83,12 @@ fn equals_the_cpu(starts: &[u64], gpu: bool) {
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
     let done = ThreadComm::run(starts.len() - 1, DEADLINE, |comm| {
         let Some(device) = backend_as(gpu) else { return };
-        let on = Partition::new(comm, Layout::new(starts.to_vec(), 3).unwrap()).unwrap();
-        let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-        let there = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
-        let here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
-        let b_here = on.part_of(&b).unwrap();
-        let b_there = DistDeviceVector::new(&on, &device, b_here.own()).unwrap();
+        let partition = Partition::new(comm, Layout::new(starts.to_vec(), 3).unwrap()).unwrap();
+        let rows = GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
+        let there = DistDeviceMatrix::new(&device, &partition, &rows).unwrap();
+        let here = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap();
+        let b_here = partition.part_of(&b).unwrap();
+        let b_there = DistDeviceVector::new(&partition, &device, b_here.own()).unwrap();
 
         let (mut y_here, mut y_there) = (b_here.like().unwrap(), b_there.like().unwrap());
         // A product must not depend on what the last one left.
@@ -141,11 +141,11 @@ fn values_are_replaced() {
     twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     let done = ThreadComm::run(2, DEADLINE, |comm| {
         let Some(device) = backend() else { return };
-        let on = Partition::new(comm, Layout::new(vec![0, 150, 400], 3).unwrap()).unwrap();
-        let own = on.layout().range(on.rank());
+        let partition = Partition::new(comm, Layout::new(vec![0, 150, 400], 3).unwrap()).unwrap();
+        let own = partition.layout().range(partition.rank());
         let rows = |a| GlobalRows::of(a, own.clone()).unwrap();
-        let mut there = DistDeviceMatrix::new(&device, &on, &rows(&a)).unwrap();
-        let x = DistDeviceVector::new(&on, &device, &vec![0.5; 3 * on.count()]).unwrap();
+        let mut there = DistDeviceMatrix::new(&device, &partition, &rows(&a)).unwrap();
+        let x = DistDeviceVector::new(&partition, &device, &vec![0.5; 3 * partition.count()]).unwrap();
         let mut y = x.like().unwrap();
         let mut product = |a: &DistDeviceMatrix<_>| {
             a.apply(&x, &mut y);
@@ -154,9 +154,9 @@ fn values_are_replaced() {
         let before = product(&there);
         there.set_values(&rows(&twice)).unwrap();
         assert!(product(&there).iter().zip(&before).all(|(y, old)| *y == 2.0 * old));
-        let count = on.count();
+        let count = partition.count();
         let none = GlobalRows::new(own.start, (3, 3), vec![0; count + 1], Vec::new(), Vec::new()).unwrap();
-        let other = if on.rank() == 1 { none } else { rows(&a) };
+        let other = if partition.rank() == 1 { none } else { rows(&a) };
         assert!(there.set_values(&other).is_err());
         assert!(product(&there).iter().zip(&before).all(|(y, old)| *y == 2.0 * old));
     });
@@ -169,11 +169,11 @@ fn jacobi_is_of_square_matrices() {
     let a = cloth(20, 0.01).unwrap().matrix;
     let done = ThreadComm::run(2, DEADLINE, |comm| {
         let Some(device) = backend() else { return };
-        let on = |starts| Partition::new(comm.clone(), Layout::new(starts, 3).unwrap()).unwrap();
-        let rows = on(vec![0, 200, 400]);
+        let partition = |starts| Partition::new(comm.clone(), Layout::new(starts, 3).unwrap()).unwrap();
+        let rows = partition(vec![0, 200, 400]);
         let own = GlobalRows::of(&a, rows.layout().range(rows.rank())).unwrap();
         for (columns, count) in [(vec![0, 200, 401], 1203), (vec![0, 150, 400], 1200)] {
-            let between = DistDeviceMatrix::between(&device, &rows, &on(columns), &own).unwrap();
+            let between = DistDeviceMatrix::between(&device, &rows, &partition(columns), &own).unwrap();
             let expected =
                 SetupError::NotSquare { rows: 1200, columns: count, block_rows: 3, block_columns: 3 };
             let found = DistDeviceJacobi::new(&between, 1.0).map(drop);
@@ -189,14 +189,14 @@ fn entries_that_are_not_finite_are_found() {
     let done = ThreadComm::run(2, DEADLINE, |comm| {
         let Some(device) = backend() else { return };
         let rank = comm.rank();
-        let on = Partition::new(comm, Layout::even(6, 1, 2).unwrap()).unwrap();
+        let partition = Partition::new(comm, Layout::even(6, 1, 2).unwrap()).unwrap();
         let mut own = [1.0; 3];
-        let x = DistDeviceVector::new(&on, &device, &own).unwrap();
+        let x = DistDeviceVector::new(&partition, &device, &own).unwrap();
         assert_eq!((x.first_not_finite(), x.size(), x.local_size()), (None, 6, 3));
         if rank == 1 {
             own[2] = f64::NAN;
         }
-        let x = DistDeviceVector::new(&on, &device, &own).unwrap();
+        let x = DistDeviceVector::new(&partition, &device, &own).unwrap();
         assert!(x.norm().is_nan() && x.sync().is_ok());
         assert_eq!(x.first_not_finite(), Some(5));
     });
@@ -210,12 +210,14 @@ fn a_solve_has_a_device_in_each_rank() {
     let all = problem.right_hand_side(1);
     let ranks = ThreadComm::run(2, DEADLINE, |comm| -> Result<(), DistError> {
         let Some(device) = backend() else { return Ok(()) };
-        let on = Partition::new(comm, Layout::even(400, 3, 2)?)?;
-        let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank()))?;
+        let partition = Partition::new(comm, Layout::even(400, 3, 2)?)?;
+        let rows = GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank()))?;
         // ANCHOR: book
-        let a = DistDeviceMatrix::new(&device, &on, &rows)?; // a device in each rank
+        // Each rank has a device.
+        let a = DistDeviceMatrix::new(&device, &partition, &rows)?;
         let mut m = DistDeviceJacobi::new(&a, 1.0)?;
-        let b = DistDeviceVector::new(&on, &device, on.part_of(&all)?.own())?;
+        let own = partition.part_of(&all)?;
+        let b = DistDeviceVector::new(&partition, &device, own.own())?;
         let mut x = b.like().expect("memory for a vector");
         let solved = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x);
         // ANCHOR_END: book
@@ -232,14 +234,14 @@ fn a_full_device_is_an_error_of_all_ranks() {
     let found = ThreadComm::run(2, DEADLINE, |comm| {
         let device = backend()?;
         let device = if comm.rank() == 1 { with_memory(&device, 250_000) } else { device };
-        let on = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
-        let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-        let matrix = DistDeviceMatrix::new(&device, &on, &rows).map(drop);
+        let partition = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
+        let rows = GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank())).unwrap();
+        let matrix = DistDeviceMatrix::new(&device, &partition, &rows).map(drop);
         // A vector that one rank has no memory for: the others have its error in the next message.
-        let b = DistDeviceVector::new(&on, &device, &[1.0; 600]).unwrap();
+        let b = DistDeviceVector::new(&partition, &device, &[1.0; 600]).unwrap();
         let vectors: Result<Vec<_>, _> = (0..40).map(|_| b.like()).collect();
-        assert_eq!(vectors.is_err(), on.rank() == 1);
-        assert!(on.rank() == 0 || on.comm().failure().is_some());
+        assert_eq!(vectors.is_err(), partition.rank() == 1);
+        assert!(partition.rank() == 0 || partition.comm().failure().is_some());
         Some(matrix)
     });
     let found: Vec<_> = found.into_iter().filter_map(|rank| rank.unwrap()).collect();

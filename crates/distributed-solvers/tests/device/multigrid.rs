@@ -23,18 +23,18 @@ fn layouts(problem: &Problem) -> Vec<Layout> {
 }
 
 /// The own rows of the near-kernel.
-fn kernel<C: Communicator>(problem: &Problem, on: &Partition<C>) -> NearKernel {
-    let (all, range) = (&problem.near_kernel, on.layout().range(on.rank()));
-    let width = on.layout().block() * all.vectors();
+fn kernel<C: Communicator>(problem: &Problem, partition: &Partition<C>) -> NearKernel {
+    let (all, range) = (&problem.near_kernel, partition.layout().range(partition.rank()));
+    let width = partition.layout().block() * all.vectors();
     let own = all.values()[range.start as usize * width..range.end as usize * width].to_vec();
     NearKernel::from_rows(all.vectors(), own).unwrap()
 }
 
 fn equals(problem: &Problem, layout: &Layout, gpu: bool) {
-    invariants::equals(problem, layout, gpu, 1e-12, &|on, there| {
-        let (rows, kernel) = (rows(&problem.matrix, on), kernel(problem, on));
-        let here = parameters().build(on, &rows, Some(&kernel)).unwrap();
-        let found = parameters().build_at(on, &rows, Some(&kernel), there).unwrap();
+    invariants::equals(problem, layout, gpu, 1e-12, &|partition, there| {
+        let (rows, kernel) = (rows(&problem.matrix, partition), kernel(problem, partition));
+        let here = parameters().build(partition, &rows, Some(&kernel)).unwrap();
+        let found = parameters().build_at(partition, &rows, Some(&kernel), there).unwrap();
         assert!(found.divided() > 1 && found.to_string() == here.to_string(), "{found}");
         (Box::new(here), Box::new(found))
     });
@@ -56,8 +56,8 @@ fn a_gpu_equals_the_cpu() {
 #[test]
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
-    invariants::fits(&problem, &layouts(&problem)[1], &|on, there| {
-        Ok(Box::new(parameters().build_at(on, &rows(&problem.matrix, on), None, there)?))
+    invariants::fits(&problem, &layouts(&problem)[1], &|partition, there| {
+        Ok(Box::new(parameters().build_at(partition, &rows(&problem.matrix, partition), None, there)?))
     });
 }
 
@@ -77,25 +77,25 @@ fn an_update_follows_the_values() {
         let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
             let Some(device) = backend() else { return };
             let there = RankDevice::new(&device);
-            let on = Partition::new(comm, layout.clone()).unwrap();
-            let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();
-            let build = |a| parameters().build_at(&on, &rows(a, &on), None, &there).unwrap();
+            let partition = Partition::new(comm, layout.clone()).unwrap();
+            let r = there.vector(&partition, partition.part_of(&r).unwrap().own()).unwrap();
+            let build = |a| parameters().build_at(&partition, &rows(a, &partition), None, &there).unwrap();
             let (mut z, mut m) = (r.like().unwrap(), build(a));
             let mut applied = |m: &mut dyn Preconditioner<_>| {
                 m.apply(&r, &mut z);
                 z.read().unwrap()
             };
             let before = applied(&mut m);
-            assert_eq!(m.update(&rows(&scaled, &on)).unwrap(), Reused::Structure);
+            assert_eq!(m.update(&rows(&scaled, &partition)).unwrap(), Reused::Structure);
             assert!(applied(&mut m).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
             for broken in [&negative, &infinite] {
-                let error = m.update(&rows(broken, &on)).unwrap_err();
+                let error = m.update(&rows(broken, &partition)).unwrap_err();
                 assert!(error.to_string().contains("row 300"), "{error}");
                 assert!(applied(&mut m).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
             }
-            assert_eq!(m.update(&rows(a, &on)).unwrap(), Reused::Structure);
+            assert_eq!(m.update(&rows(a, &partition)).unwrap(), Reused::Structure);
             assert_eq!(applied(&mut m), before);
-            assert_eq!(m.update(&rows(&other, &on)).unwrap(), Reused::Nothing);
+            assert_eq!(m.update(&rows(&other, &partition)).unwrap(), Reused::Nothing);
             assert_eq!(applied(&mut m), applied(&mut build(&other)));
         });
         done.into_iter().for_each(|rank| rank.unwrap());

@@ -35,10 +35,10 @@ fn transfers_run_beside_the_product() {
     let n = problem.matrix.pattern().rows() as u64;
     let done = ThreadComm::run(2, DEADLINE, |comm| {
         let Some(device) = backend() else { return };
-        let on = Partition::new(comm, Layout::even(n, 3, 2).unwrap()).unwrap();
-        let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-        let a = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
-        let x = DistDeviceVector::new(&on, &device, &vec![1.0; 3 * on.count()]).unwrap();
+        let partition = Partition::new(comm, Layout::even(n, 3, 2).unwrap()).unwrap();
+        let rows = GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank())).unwrap();
+        let a = DistDeviceMatrix::new(&device, &partition, &rows).unwrap();
+        let x = DistDeviceVector::new(&partition, &device, &vec![1.0; 3 * partition.count()]).unwrap();
         let mut y = x.like().unwrap();
         a.apply(&x, &mut y); // compiles
         assert!(device.recorded().unwrap().is_empty());
@@ -46,15 +46,15 @@ fn transfers_run_beside_the_product() {
         let mut hidden = [0.0; 2];
         for product in 0..MOST {
             a.apply(&x, &mut y);
-            hidden[on.rank()] += f64::from(u8::from(is_hidden(&device.recorded().unwrap())));
+            hidden[partition.rank()] += f64::from(u8::from(is_hidden(&device.recorded().unwrap())));
             let mut all = hidden;
-            on.comm().all_reduce(&mut all).unwrap();
+            partition.comm().all_reduce(&mut all).unwrap();
             if all[0] > 0.0 && all[1] > 0.0 {
                 println!("products with hidden transfers: {all:?} of {}", product + 1);
                 break;
             }
         }
-        assert!(hidden[on.rank()] > 0.0, "rank {}", on.rank());
+        assert!(hidden[partition.rank()] > 0.0, "rank {}", partition.rank());
         device.record(false).unwrap();
         a.apply(&x, &mut y);
         assert!(device.recorded().unwrap().is_empty());

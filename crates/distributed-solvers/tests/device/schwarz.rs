@@ -23,10 +23,10 @@ fn layouts(problem: &Problem) -> Vec<Layout> {
 }
 
 fn equals(problem: &Problem, layout: &Layout, gpu: bool) {
-    invariants::equals(problem, layout, gpu, 1e-13, &|on, there| {
-        let rows = rows(&problem.matrix, on);
-        let here = parameters().build(on, &rows).unwrap();
-        let found = parameters().build_at(on, &rows, there).unwrap();
+    invariants::equals(problem, layout, gpu, 1e-13, &|partition, there| {
+        let rows = rows(&problem.matrix, partition);
+        let here = parameters().build(partition, &rows).unwrap();
+        let found = parameters().build_at(partition, &rows, there).unwrap();
         assert!(found.divided() > 1 && found.to_string() == here.to_string(), "{found}");
         (Box::new(here), Box::new(found))
     });
@@ -53,11 +53,11 @@ fn an_application_moves_borders_alone() {
     let done = ThreadComm::run(2, DEADLINE, |comm| {
         let Some(device) = backend() else { return };
         let there = RankDevice::new(&device);
-        let on = Partition::new(comm, Layout::new(vec![0, 790, 1600], 3).unwrap()).unwrap();
+        let partition = Partition::new(comm, Layout::new(vec![0, 790, 1600], 3).unwrap()).unwrap();
         let parameters = DistSchwarz { chunk: 400, ..DistSchwarz::default() };
-        let mut m = parameters.build_at(&on, &rows(&problem.matrix, &on), &there).unwrap();
+        let mut m = parameters.build_at(&partition, &rows(&problem.matrix, &partition), &there).unwrap();
         assert_eq!(m.divided(), 1);
-        let r = there.vector(&on, &vec![1.0; 3 * on.count()]).unwrap();
+        let r = there.vector(&partition, &vec![1.0; 3 * partition.count()]).unwrap();
         let mut z = r.like().unwrap();
         m.apply(&r, &mut z);
         let before = device.counters();
@@ -75,8 +75,8 @@ fn an_application_moves_borders_alone() {
 #[test]
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
-    invariants::fits(&problem, &layouts(&problem)[1], &|on, there| {
-        Ok(Box::new(parameters().build_at(on, &rows(&problem.matrix, on), there)?))
+    invariants::fits(&problem, &layouts(&problem)[1], &|partition, there| {
+        Ok(Box::new(parameters().build_at(partition, &rows(&problem.matrix, partition), there)?))
     });
 }
 
@@ -94,23 +94,23 @@ fn an_update_equals_a_build() {
         let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
             let Some(device) = backend() else { return };
             let there = RankDevice::new(&device);
-            let on = Partition::new(comm, layout.clone()).unwrap();
-            let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();
+            let partition = Partition::new(comm, layout.clone()).unwrap();
+            let r = there.vector(&partition, partition.part_of(&r).unwrap().own()).unwrap();
             let mut z = r.like().unwrap();
-            let mut m = parameters().build_at(&on, &rows(a, &on), &there).unwrap();
+            let mut m = parameters().build_at(&partition, &rows(a, &partition), &there).unwrap();
             for (a, reused) in [
                 (&scaled, Reused::Structure),
                 (a, Reused::Structure),
                 (&other, Reused::Nothing),
                 (a, Reused::Nothing),
             ] {
-                assert_eq!(m.update(&rows(a, &on)).unwrap(), reused);
+                assert_eq!(m.update(&rows(a, &partition)).unwrap(), reused);
                 m.apply(&r, &mut z);
                 let found = z.read().unwrap();
-                let mut rebuilt = parameters().build_at(&on, &rows(a, &on), &there).unwrap();
+                let mut rebuilt = parameters().build_at(&partition, &rows(a, &partition), &there).unwrap();
                 rebuilt.apply(&r, &mut z);
                 assert_eq!(found, z.read().unwrap());
-                let error = m.update(&rows(&broken, &on)).unwrap_err();
+                let error = m.update(&rows(&broken, &partition)).unwrap_err();
                 assert!(error.to_string().contains("row 1800"), "{error}");
                 m.apply(&r, &mut z);
                 assert_eq!(found, z.read().unwrap());

@@ -13,8 +13,8 @@ const ENTRIES: Stage = Stage::new(Stage::RESERVED + 7, "the entries of other ran
 ///
 /// ```
 /// use coarsen_distributed::{Entries, Layout, Partition, SelfComm};
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
-/// let mut entries = Entries::new(&on, 2, 1);
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let mut entries = Entries::new(&partition, 2, 1);
 /// entries.add(1, 0, &[2.0])?;
 /// entries.add(1, 0, &[3.0])?;
 /// let rows = entries.finish()?;
@@ -22,7 +22,7 @@ const ENTRIES: Stage = Stage::new(Stage::RESERVED + 7, "the entries of other ran
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub struct Entries<C: Communicator, T = f64> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     columns: u64,
     block: (usize, usize),
     /// The block positions and values for each owner, in the order of calls.
@@ -31,11 +31,11 @@ pub struct Entries<C: Communicator, T = f64> {
 }
 
 impl<C: Communicator, T: Real> Entries<C, T> {
-    /// No entries yet, of a matrix with the rows of `on` and `columns` block columns of `c` unknowns.
-    pub fn new(on: &Arc<Partition<C>>, columns: u64, c: usize) -> Self {
-        let ranks = on.layout().ranks();
+    /// No entries yet, of a matrix with the rows of `partition` and `columns` block columns of `c` unknowns.
+    pub fn new(partition: &Arc<Partition<C>>, columns: u64, c: usize) -> Self {
+        let ranks = partition.layout().ranks();
         let (places, values) = (vec![Vec::new(); ranks], vec![Vec::new(); ranks]);
-        Self { on: on.clone(), columns, block: (on.layout().block(), c), places, values }
+        Self { partition: partition.clone(), columns, block: (partition.layout().block(), c), places, values }
     }
 
     /// Adds a row-major block to block (i, j), whichever rank owns row i.
@@ -44,9 +44,9 @@ impl<C: Communicator, T: Real> Entries<C, T> {
     /// [`DistError::Row`] or [`DistError::Column`] outside the matrix, [`DistError::Length`] for a block of
     /// another size. The entries are then unchanged.
     pub fn add(&mut self, i: u64, j: u64, block: &[T]) -> Result<(), DistError> {
-        let layout = self.on.layout();
+        let layout = self.partition.layout();
         if i >= layout.rows() {
-            return Err(DistError::Row { row: i, rank: self.on.rank(), first: 0, end: layout.rows() });
+            return Err(DistError::Row { row: i, rank: self.partition.rank(), first: 0, end: layout.rows() });
         }
         if j >= self.columns {
             return Err(DistError::Column { row: i, column: j, columns: self.columns });
@@ -69,7 +69,7 @@ impl<C: Communicator, T: Real> Entries<C, T> {
     /// # Errors
     /// Errors of communication.
     pub fn finish(self) -> Result<GlobalRows<T>, DistError> {
-        let (comm, rank) = (self.on.comm(), self.on.rank());
+        let (comm, rank) = (self.partition.comm(), self.partition.rank());
         let (block, size) = (self.block, self.block.0 * self.block.1);
         let mut counts = Vec::new();
         pack(self.places.iter().map(|places| places.len() as u64), &mut counts);
@@ -96,7 +96,7 @@ impl<C: Communicator, T: Real> Entries<C, T> {
                 values.extend(unpack::<T>(body));
             }
         }
-        agree(comm, compress(self.on.first(), self.on.count(), block, &places, &values))
+        agree(comm, compress(self.partition.first(), self.partition.count(), block, &places, &values))
     }
 }
 

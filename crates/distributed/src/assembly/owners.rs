@@ -23,14 +23,14 @@ use crate::{Communicator, DistError, GlobalRows, Partition};
 ///
 /// ```
 /// use coarsen_distributed::{Layout, OwnerFill, Partition, SelfComm};
-/// let on = Partition::new(SelfComm, Layout::even(3, 1, 1)?)?;
-/// let springs = OwnerFill::new(&on, [[0, 1], [1, 2]])?;
+/// let partition = Partition::new(SelfComm, Layout::even(3, 1, 1)?)?;
+/// let springs = OwnerFill::new(&partition, [[0, 1], [1, 2]])?;
 /// let rows = springs.fill(|_, hessian| hessian.copy_from_slice(&[1.0, -1.0, -1.0, 1.0]))?;
 /// assert_eq!(rows.row(1).map(|(j, v)| (j, v[0])).collect::<Vec<_>>(), [(0, -1.0), (1, 2.0), (2, -1.0)]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub struct OwnerFill<C: Communicator> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     /// The elements that touch own rows: their numbers in the list, and where their nodes begin.
     elements: Vec<usize>,
     starts: Vec<usize>,
@@ -46,10 +46,10 @@ impl<C: Communicator> OwnerFill<C> {
     /// # Errors
     /// [`DistError::Column`] for a node that does not exist.
     pub fn new<S: AsRef<[u64]>>(
-        on: &Arc<Partition<C>>,
+        partition: &Arc<Partition<C>>,
         stencils: impl IntoIterator<Item = S>,
     ) -> Result<Self, DistError> {
-        let (own, rows) = (on.layout().range(on.rank()), on.layout().rows());
+        let (own, rows) = (partition.layout().range(partition.rank()), partition.layout().rows());
         let (mut elements, mut starts, mut nodes) = (Vec::new(), vec![0], Vec::new());
         for (element, stencil) in stencils.into_iter().enumerate() {
             let stencil = stencil.as_ref();
@@ -62,20 +62,26 @@ impl<C: Communicator> OwnerFill<C> {
                 starts.push(nodes.len());
             }
         }
-        let mut fill =
-            Self { on: on.clone(), elements, starts, nodes, offsets: Vec::new(), columns: Vec::new() };
+        let mut fill = Self {
+            partition: partition.clone(),
+            elements,
+            starts,
+            nodes,
+            offsets: Vec::new(),
+            columns: Vec::new(),
+        };
         fill.index();
         Ok(fill)
     }
 
     /// The Index Table.
     fn index(&mut self) {
-        let mut starts = vec![0; self.on.count() + 1];
+        let mut starts = vec![0; self.partition.count() + 1];
         self.each_row(|k, stencil| starts[k + 1] += stencil.len()); // 1
-        for k in 0..self.on.count() {
+        for k in 0..self.partition.count() {
             starts[k + 1] += starts[k];
         }
-        let (mut table, mut next) = (vec![0; starts[self.on.count()]], starts.clone());
+        let (mut table, mut next) = (vec![0; starts[self.partition.count()]], starts.clone());
         self.each_row(|k, stencil| {
             table[next[k]..next[k] + stencil.len()].copy_from_slice(stencil); // 2
             next[k] += stencil.len();
@@ -96,7 +102,7 @@ impl<C: Communicator> OwnerFill<C> {
 
     /// Calls `f` with every own row of every element.
     fn each_row(&self, mut f: impl FnMut(usize, &[u64])) {
-        let own = self.on.layout().range(self.on.rank());
+        let own = self.partition.layout().range(self.partition.rank());
         for bounds in self.starts.windows(2) {
             let stencil = &self.nodes[bounds[0]..bounds[1]];
             for node in stencil.iter().filter(|node| own.contains(node)) {
@@ -121,7 +127,8 @@ impl<C: Communicator> OwnerFill<C> {
         &self,
         mut hessian: impl FnMut(usize, &mut [T]),
     ) -> Result<GlobalRows<T>, DistError> {
-        let (own, b) = (self.on.layout().range(self.on.rank()), self.on.layout().block());
+        let (own, b) =
+            (self.partition.layout().range(self.partition.rank()), self.partition.layout().block());
         let mut values = vec![T::zero(); self.columns.len() * b * b]; // 4
         let mut matrix = Vec::new();
         for (&element, bounds) in self.elements.iter().zip(self.starts.windows(2)) {
@@ -130,7 +137,7 @@ impl<C: Communicator> OwnerFill<C> {
             matrix.clear();
             matrix.resize(width * width, T::zero());
             hessian(element, &mut matrix);
-            self.on.comm().worked(matrix.len());
+            self.partition.comm().worked(matrix.len());
             for (r, node) in stencil.iter().enumerate().filter(|(_, node)| own.contains(node)) {
                 let row = (node - own.start) as usize;
                 let row = self.offsets[row]..self.offsets[row + 1];

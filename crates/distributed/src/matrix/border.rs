@@ -26,14 +26,14 @@ use crate::{CommError, Communicator, DistError, Partition, Spmv, unpack};
 ///
 /// ```
 /// use coarsen_distributed::{Border, GlobalRows, Layout, Partition, SelfComm};
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
 /// let rows = GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?;
-/// let border = Border::new(&on, &on, &rows)?;
+/// let border = Border::new(&partition, &partition, &rows)?;
 /// assert_eq!((border.own().nnz(), border.at_border().len(), border.sent().len()), (3, 0, 0));
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub struct Border<C: Communicator, T = f64> {
-    on: Arc<Partition<C>>,
+    partition: Arc<Partition<C>>,
     columns: Arc<Partition<C>>,
     of_others: Ghosts,
     own: Bsr<T>,
@@ -67,11 +67,11 @@ impl<C: Communicator, T: Real> Border<C, T> {
     ) -> Result<Self, DistError> {
         agree(rows.comm(), check(rows, columns, own, &Spmv::Halo))?;
         let of_others = Ghosts::of(own, columns.layout(), columns.rank());
-        let (on, columns) = (rows.clone(), columns.clone());
+        let (partition, columns) = (rows.clone(), columns.clone());
         let (own, rows, ghosts) = agree(columns.comm(), divide(&columns, own, &of_others))?;
         let halo = Halo::new(&columns, &of_others)?;
         let sent = halo.sends.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
-        Ok(Self { on, columns, of_others, own, ghosts, rows, sent, halo })
+        Ok(Self { partition, columns, of_others, own, ghosts, rows, sent, halo })
     }
 
     /// Replaces the values; the lists of nodes are kept. All ranks call it.
@@ -80,7 +80,7 @@ impl<C: Communicator, T: Real> Border<C, T> {
     /// Those of [`DistMatrix::set_values`](crate::DistMatrix::set_values), also for another pattern. The old values are then
     /// kept.
     pub fn set_values(&mut self, own: &GlobalRows<T>) -> Result<(), DistError> {
-        let renewed = own.check(&self.on, &self.columns).and_then(|()| {
+        let renewed = own.check(&self.partition, &self.columns).and_then(|()| {
             let of_others = Ghosts::of(own, self.columns.layout(), self.columns.rank());
             let (own, rows, ghosts) = divide(&self.columns, own, &of_others)?;
             let same = of_others.columns == self.of_others.columns
@@ -95,7 +95,7 @@ impl<C: Communicator, T: Real> Border<C, T> {
 
     /// The division of the rows.
     pub fn rows(&self) -> &Arc<Partition<C>> {
-        &self.on
+        &self.partition
     }
 
     /// The division of the columns.

@@ -19,7 +19,7 @@ impl<T: Real> GlobalRows<T> {
     /// communication.
     pub fn collect<C: Communicator>(
         &self,
-        on: &Partition<C>,
+        partition: &Partition<C>,
         columns: u64,
     ) -> Result<Option<Bsr<T>>, DistError> {
         let mut message = Vec::new();
@@ -27,18 +27,21 @@ impl<T: Real> GlobalRows<T> {
         pack((0..self.count()).map(|k| self.row(k).count() as u64), &mut message);
         pack(self.columns().iter().copied(), &mut message);
         pack(self.values().iter().copied(), &mut message);
-        let parts = on.comm().gather(0, &message)?;
-        agree(on.comm(), parts.map(|parts| join(&parts, self.block(), columns)).transpose())
+        let parts = partition.comm().gather(0, &message)?;
+        agree(partition.comm(), parts.map(|parts| join(&parts, self.block(), columns)).transpose())
     }
 
     /// The values of [`collect`](Self::collect) alone, in its order. All ranks call it.
     ///
     /// # Errors
     /// Errors of communication.
-    pub fn collect_values<C: Communicator>(&self, on: &Partition<C>) -> Result<Option<Vec<T>>, DistError> {
+    pub fn collect_values<C: Communicator>(
+        &self,
+        partition: &Partition<C>,
+    ) -> Result<Option<Vec<T>>, DistError> {
         let mut message = Vec::new();
         pack(self.values().iter().copied(), &mut message);
-        let parts = on.comm().gather(0, &message)?;
+        let parts = partition.comm().gather(0, &message)?;
         Ok(parts.map(|parts| parts.iter().flat_map(|part| unpack::<T>(part)).collect()))
     }
 }

@@ -20,9 +20,9 @@ pub(super) struct Halo {
 
 impl Halo {
     /// Every rank asks the owners for its ghosts. All ranks call it.
-    pub(super) fn new<C: Communicator>(on: &Partition<C>, ghosts: &Ghosts) -> Result<Self, CommError> {
+    pub(super) fn new<C: Communicator>(partition: &Partition<C>, ghosts: &Ghosts) -> Result<Self, CommError> {
         let mut halo = Self { receives: Vec::new(), sends: Vec::new() };
-        halo.renew(on, &Ghosts::none(on.layout().ranks()), ghosts)?;
+        halo.renew(partition, &Ghosts::none(partition.layout().ranks()), ghosts)?;
         Ok(halo)
     }
 
@@ -30,11 +30,11 @@ impl Halo {
     /// and how long they are, and sends those alone. All ranks call it.
     pub(super) fn renew<C: Communicator>(
         &mut self,
-        on: &Partition<C>,
+        partition: &Partition<C>,
         before: &Ghosts,
         ghosts: &Ghosts,
     ) -> Result<(), CommError> {
-        let (comm, ranks) = (on.comm(), 0..on.layout().ranks());
+        let (comm, ranks) = (partition.comm(), 0..partition.layout().ranks());
         let changed = || ranks.clone().filter(|rank| before.of_rank(*rank) != ghosts.of_rank(*rank));
         let mut news = Vec::new();
         pack(changed().flat_map(|rank| [rank as u64, ghosts.of_rank(rank).len() as u64]), &mut news);
@@ -48,11 +48,13 @@ impl Halo {
         self.receives = with_any.collect();
         for (rank, news) in news.iter().enumerate() {
             let news: Vec<u64> = unpack(news).collect();
-            let Some(pair) = news.chunks_exact(2).find(|pair| pair[0] == on.rank() as u64) else { continue };
+            let Some(pair) = news.chunks_exact(2).find(|pair| pair[0] == partition.rank() as u64) else {
+                continue;
+            };
             self.sends.retain(|(to, _)| *to != rank);
             if pair[1] > 0 {
                 let list = comm.wait(comm.receive(rank, LISTS, 8 * pair[1] as usize)?)?;
-                let rows = unpack::<u64>(&list).map(|row| (row - on.first()) as u32).collect();
+                let rows = unpack::<u64>(&list).map(|row| (row - partition.first()) as u32).collect();
                 self.sends.push((rank, rows));
             }
         }

@@ -173,10 +173,10 @@ struct Scratch<T, R> {
 /// ```
 /// use coarsen_core::{LinearOperator, Vector};
 /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
-/// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+/// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
 /// let rows = GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?;
-/// let a = DistMatrix::new(&on, &on, &rows, Spmv::default())?;
-/// let (x, mut y) = (on.vector(vec![1.0, 1.0])?, on.vector(vec![0.0; 2])?);
+/// let a = DistMatrix::new(&partition, &partition, &rows, Spmv::default())?;
+/// let (x, mut y) = (partition.vector(vec![1.0, 1.0])?, partition.vector(vec![0.0; 2])?);
 /// a.apply(&x, &mut y);
 /// assert_eq!(y.own(), [3.0, 3.0]);
 /// # Ok::<(), coarsen_distributed::DistError>(())
@@ -252,9 +252,9 @@ impl<C: Communicator, T: Real> DistMatrix<C, T> {
     ///
     /// ```
     /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
-    /// let on = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
+    /// let partition = Partition::new(SelfComm, Layout::even(2, 1, 1)?)?;
     /// let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![2.0, 3.0])?;
-    /// let mut a = DistMatrix::new(&on, &on, &rows, Spmv::default())?;
+    /// let mut a = DistMatrix::new(&partition, &partition, &rows, Spmv::default())?;
     /// a.renew(&GlobalRows::new(0, (1, 1), vec![0, 2, 3], vec![0, 1, 1], vec![2.0, 1.0, 3.0])?)?;
     /// # Ok::<(), coarsen_distributed::DistError>(())
     /// ```

@@ -27,7 +27,7 @@ fn stage_of(vector: usize) -> Stage {
 
 /// The exchange of one product.
 pub(super) struct Pipeline<'a, C: Communicator> {
-    on: &'a Partition<C>,
+    partition: &'a Partition<C>,
     schedule: &'a Schedule,
     queues: &'a mut Queues<C::Request>,
     /// The length of every buffer in bytes, so that each fits every sub-vector.
@@ -51,21 +51,21 @@ impl<R> Default for Queues<R> {
 impl<'a, C: Communicator> Pipeline<'a, C> {
     /// Posts all receives and sends the own sub-vector x.
     pub(super) fn begin<T: Real>(
-        on: &'a Partition<C>,
+        partition: &'a Partition<C>,
         schedule: &'a Schedule,
         x: &[T],
         queues: &'a mut Queues<C::Request>,
     ) -> Result<Self, CommError> {
-        let (rank, layout) = (on.rank(), on.layout());
+        let (rank, layout) = (partition.rank(), partition.layout());
         queues.under_way.clear();
         queues.held.clear();
         queues.held.reserve(schedule.stages());
         for node in schedule.queue(rank) {
             let bytes = layout.count(node.vector) * layout.block() * size_of::<T>();
-            let request = on.comm().receive(node.peer, stage_of(node.vector), bytes)?;
+            let request = partition.comm().receive(node.peer, stage_of(node.vector), bytes)?;
             queues.under_way.push_back((node.vector, request));
         }
-        let pipeline = Self { on, schedule, queues, longest: longest(on, size_of::<T>()) };
+        let pipeline = Self { partition, schedule, queues, longest: longest(partition, size_of::<T>()) };
         pipeline.pass_on(rank, |message| pack(x.iter().copied(), message))?;
         Ok(pipeline)
     }
@@ -73,10 +73,12 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
     /// Sends sub-vector v, which `write` writes to each message, to all ranks that receive it from this one.
     fn pass_on(&self, v: usize, write: impl Fn(&mut Vec<u8>)) -> Result<(), CommError> {
         for stage in 0..self.schedule.stages() {
-            for (to, _) in self.schedule.sends(self.on.rank(), stage).filter(|&(_, vector)| vector == v) {
-                let mut message = self.on.comm().buffer(self.longest);
+            for (to, _) in
+                self.schedule.sends(self.partition.rank(), stage).filter(|&(_, vector)| vector == v)
+            {
+                let mut message = self.partition.comm().buffer(self.longest);
                 write(&mut message);
-                self.on.comm().send(to, stage_of(v), message)?;
+                self.partition.comm().send(to, stage_of(v), message)?;
             }
         }
         Ok(())
@@ -85,7 +87,7 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
     /// Passes on the sub-vectors that have arrived; does not wait.
     pub(super) fn poll(&mut self) -> Result<(), CommError> {
         while let Some((_, request)) = self.queues.under_way.front_mut()
-            && self.on.comm().test(request)?
+            && self.partition.comm().test(request)?
         {
             self.take()?;
         }
@@ -95,7 +97,7 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
     /// Waits for the next receive, passes it on and holds it.
     fn take(&mut self) -> Result<(), CommError> {
         if let Some((vector, request)) = self.queues.under_way.pop_front() {
-            let data = self.on.comm().wait(request)?;
+            let data = self.partition.comm().wait(request)?;
             self.pass_on(vector, |message| message.extend_from_slice(&data))?;
             self.queues.held.push_back((vector, data));
         }
@@ -112,22 +114,23 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
 }
 
 /// The length in bytes of the longest sub-vector.
-fn longest<C: Communicator>(on: &Partition<C>, scalar: usize) -> usize {
-    let layout = on.layout();
-    (0..on.comm().size()).map(|rank| layout.count(rank)).max().unwrap_or(0) * layout.block() * scalar
+fn longest<C: Communicator>(partition: &Partition<C>, scalar: usize) -> usize {
+    let layout = partition.layout();
+    (0..partition.comm().size()).map(|rank| layout.count(rank)).max().unwrap_or(0) * layout.block() * scalar
 }
 
 /// Gives the communicator all buffers that an exchange can use at once: a rank may pass on every sub-vector before it
 /// has multiplied any. How many it uses depends on the times of messages. Within the limits of
 /// the communicator no later product allocates.
-pub(super) fn reserve<C: Communicator, T: Real>(on: &Partition<C>, schedule: &Schedule) {
-    let sends = |stage| schedule.sends(on.rank(), stage).count();
+pub(super) fn reserve<C: Communicator, T: Real>(partition: &Partition<C>, schedule: &Schedule) {
+    let sends = |stage| schedule.sends(partition.rank(), stage).count();
     let most = (0..schedule.stages()).map(sends).sum::<usize>();
-    on.comm().reserve(most, longest(on, size_of::<T>()));
+    partition.comm().reserve(most, longest(partition, size_of::<T>()));
 }
 
 /// The number of block rows that a rank sends per exchange.
-pub(super) fn sent<C: Communicator>(on: &Partition<C>, schedule: &Schedule) -> usize {
-    let of_stage = |stage| schedule.sends(on.rank(), stage).map(|(_, vector)| on.layout().count(vector));
+pub(super) fn sent<C: Communicator>(partition: &Partition<C>, schedule: &Schedule) -> usize {
+    let of_stage =
+        |stage| schedule.sends(partition.rank(), stage).map(|(_, vector)| partition.layout().count(vector));
     (0..schedule.stages()).flat_map(of_stage).sum()
 }

@@ -63,16 +63,16 @@ fn entries_of_any_rank_reach_their_owners() {
     for ranks in RANKS {
         for layout in layouts(81, b, ranks) {
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let mut entries = Entries::new(&on, 81, b);
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let mut entries = Entries::new(&partition, 81, b);
                 let share = |rank: usize| all.len() * rank / ranks;
-                for element in share(on.rank())..share(on.rank() + 1) {
+                for element in share(partition.rank())..share(partition.rank() + 1) {
                     for (i, j, block) in blocks(element, &all[element], b) {
                         entries.add(i, j, &block).unwrap();
                     }
                 }
                 let rows = entries.finish().unwrap();
-                assert_eq!(rows, GlobalRows::of(&a, layout.range(on.rank())).unwrap());
+                assert_eq!(rows, GlobalRows::of(&a, layout.range(partition.rank())).unwrap());
             });
         }
     }
@@ -86,9 +86,10 @@ fn owners_compute_their_elements_redundantly() {
     for ranks in RANKS {
         for layout in layouts(81, b, ranks) {
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let fill = OwnerFill::new(&on, &all).unwrap();
-                let touches = |stencil: &[u64]| stencil.iter().any(|&node| layout.owner(node) == on.rank());
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let fill = OwnerFill::new(&partition, &all).unwrap();
+                let touches =
+                    |stencil: &[u64]| stencil.iter().any(|&node| layout.owner(node) == partition.rank());
                 let touched: Vec<usize> = (0..all.len()).filter(|&e| touches(&all[e])).collect();
                 assert_eq!(fill.elements(), touched);
                 for _ in 0..2 {
@@ -98,7 +99,7 @@ fn owners_compute_their_elements_redundantly() {
                         assert!(to.iter().all(|v| *v == 0.0));
                         hessian(element, to);
                     });
-                    assert_eq!(rows.unwrap(), GlobalRows::of(&a, layout.range(on.rank())).unwrap());
+                    assert_eq!(rows.unwrap(), GlobalRows::of(&a, layout.range(partition.rank())).unwrap());
                     assert_eq!(computed, touched);
                 }
             });
@@ -115,11 +116,11 @@ fn assembly_by_owners_scales() {
         let topology = Topology::switch(ranks).unwrap();
         let machine = Machine { alpha: 1.0, beta: 1.0, per_scalar: 1e-9, topology };
         let clocks = SimComm::run(&machine, |comm| {
-            let on = Partition::new(comm, Layout::even(n * n, 3, ranks).unwrap()).unwrap();
-            on.comm().restart().unwrap();
-            OwnerFill::new(&on, &all).unwrap().fill(hessian).unwrap();
-            assert_eq!(on.comm().clock(), on.comm().computing());
-            on.comm().clock()
+            let partition = Partition::new(comm, Layout::even(n * n, 3, ranks).unwrap()).unwrap();
+            partition.comm().restart().unwrap();
+            OwnerFill::new(&partition, &all).unwrap().fill(hessian).unwrap();
+            assert_eq!(partition.comm().clock(), partition.comm().computing());
+            partition.comm().clock()
         });
         clocks.into_iter().map(Result::unwrap).fold(0.0, f64::max)
     };
@@ -130,15 +131,15 @@ fn assembly_by_owners_scales() {
 
 #[test]
 fn entries_outside_the_matrix_are_refused() {
-    let on = Partition::new(SelfComm, Layout::even(4, 2, 1).unwrap()).unwrap();
-    let mut entries = Entries::<_, f64>::new(&on, 3, 1);
+    let partition = Partition::new(SelfComm, Layout::even(4, 2, 1).unwrap()).unwrap();
+    let mut entries = Entries::<_, f64>::new(&partition, 3, 1);
     assert!(matches!(entries.add(4, 0, &[1.0, 1.0]), Err(DistError::Row { row: 4, .. })));
     assert!(matches!(entries.add(0, 3, &[1.0, 1.0]), Err(DistError::Column { column: 3, .. })));
     assert!(matches!(entries.add(0, 0, &[1.0]), Err(DistError::Length { expected: 2, found: 1, .. })));
     entries.add(2, 1, &[1.0, 2.0]).unwrap();
     let rows = entries.finish().unwrap();
     assert_eq!((0..4).map(|k| rows.row(k).count()).collect::<Vec<_>>(), [0, 0, 1, 0]);
-    let refused = OwnerFill::new(&on, [[0_u64, 4]]).map(drop);
+    let refused = OwnerFill::new(&partition, [[0_u64, 4]]).map(drop);
     assert_eq!(refused, Err(DistError::Column { row: 0, column: 4, columns: 4 }));
 }
 
@@ -146,10 +147,10 @@ fn entries_outside_the_matrix_are_refused() {
 #[test]
 fn rows_are_added() {
     let (a, all) = (expected(9, 2), stencils(9));
-    let on = Partition::new(SelfComm, Layout::even(81, 2, 1).unwrap()).unwrap();
+    let partition = Partition::new(SelfComm, Layout::even(81, 2, 1).unwrap()).unwrap();
     let part = |keep: fn(usize) -> bool| {
         let own: Vec<(usize, &Vec<u64>)> = all.iter().enumerate().filter(|(e, _)| keep(*e)).collect();
-        let fill = OwnerFill::new(&on, own.iter().map(|(_, stencil)| stencil)).unwrap();
+        let fill = OwnerFill::new(&partition, own.iter().map(|(_, stencil)| stencil)).unwrap();
         fill.fill(|k, to| hessian(own[k].0, to)).unwrap()
     };
     let sum = part(|e| e % 3 == 0).plus(&part(|e| e % 3 != 0)).unwrap();

@@ -80,9 +80,9 @@ pub(crate) fn modes(ranks: usize) -> Vec<Spmv> {
 }
 
 /// The rows of this rank of a matrix that every rank has.
-pub(crate) fn cut<C: Communicator>(a: &Bsr<f64>, on: &Arc<Partition<C>>, mode: Spmv) -> DistMatrix<C> {
-    let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-    DistMatrix::new(on, on, &rows, mode).unwrap()
+pub(crate) fn cut<C: Communicator>(a: &Bsr<f64>, partition: &Arc<Partition<C>>, mode: Spmv) -> DistMatrix<C> {
+    let rows = GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
+    DistMatrix::new(partition, partition, &rows, mode).unwrap()
 }
 
 /// The largest difference, relative to the largest |y|.
@@ -146,10 +146,10 @@ pub(crate) fn solve<C: Communicator>(
     method: usize,
     stop: Stop<f64>,
 ) -> (Report<f64>, Vec<f64>) {
-    let on = Partition::new(comm, layout.clone()).unwrap();
-    let a = cut(a, &on, Spmv::default());
+    let partition = Partition::new(comm, layout.clone()).unwrap();
+    let a = cut(a, &partition, Spmv::default());
     let mut m = DistJacobi::new(&a, 1.0).unwrap();
-    let b = on.part_of(b).unwrap();
+    let b = partition.part_of(b).unwrap();
     let mut x = b.like().unwrap();
     let mut method = methods::<DistVector<C>>(stop).swap_remove(method).1;
     (method.solve(&a, &mut m, &b, &mut x).unwrap(), x.gathered().unwrap())

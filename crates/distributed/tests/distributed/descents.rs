@@ -135,9 +135,9 @@ fn descents_are_those_of_one_host() {
                 [Layout::even(rows as u64, 3, ranks).unwrap(), layouts(rows, 3, ranks).swap_remove(1)]
             {
                 let found = on_ranks(ranks, |comm| {
-                    let on = Partition::new(comm, layout.clone()).unwrap();
-                    let [b, weights] = [&b, &weights].map(|all| on.part_of(all).unwrap());
-                    let all = minimisers(&cut(&a, &on, Spmv::default()), &b, &weights, q);
+                    let partition = Partition::new(comm, layout.clone()).unwrap();
+                    let [b, weights] = [&b, &weights].map(|all| partition.part_of(all).unwrap());
+                    let all = minimisers(&cut(&a, &partition, Spmv::default()), &b, &weights, q);
                     all.into_iter()
                         .map(|(name, count, x)| (name, count, x.gathered().unwrap()))
                         .collect::<Vec<_>>()

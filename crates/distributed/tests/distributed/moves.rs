@@ -19,7 +19,8 @@ fn entries_move_between_layouts() {
             on_ranks(ranks, |comm| {
                 let [from, to] =
                     [from, to].map(|layout| Partition::new(comm.clone(), layout.clone()).unwrap());
-                let [own, other] = [&from, &to].map(|on| on.part_of(&all).unwrap().own().to_vec());
+                let [own, other] =
+                    [&from, &to].map(|partition| partition.part_of(&all).unwrap().own().to_vec());
                 let redistribution = Redistribution::new(&from, &to).unwrap();
                 let mut moved = vec![0.0; other.len()];
                 redistribution.forward(&own, &mut moved).unwrap();
@@ -44,9 +45,9 @@ fn entries_move_between_layouts() {
             });
         }
     }
-    let on = |rows, block| Partition::new(SelfComm, Layout::even(rows, block, 1).unwrap()).unwrap();
+    let partition = |rows, block| Partition::new(SelfComm, Layout::even(rows, block, 1).unwrap()).unwrap();
     for (rows, block) in [(8, 3), (9, 2)] {
-        let refused = Redistribution::new(&on(9, 3), &on(rows, block)).map(drop);
+        let refused = Redistribution::new(&partition(9, 3), &partition(rows, block)).map(drop);
         assert!(matches!(refused, Err(DistError::Length { .. })), "{refused:?}");
     }
 }
@@ -55,8 +56,8 @@ fn entries_move_between_layouts() {
 #[test]
 #[should_panic = "send: entries of the rows that other ranks take"]
 fn too_many_entries_are_not_sent() {
-    let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
-    let _panics = Redistribution::new(&on, &on).unwrap().plans()[0].send(&[1.0]);
+    let partition = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
+    let _panics = Redistribution::new(&partition, &partition).unwrap().plans()[0].send(&[1.0]);
 }
 
 /// The whole vector and the whole matrix on rank 0, and the parts of a vector of rank 0 on every rank.
@@ -66,19 +67,22 @@ fn rank_0_collects_and_distributes() {
     for ranks in RANKS {
         for layout in layouts(49, 3, ranks) {
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let own = on.part_of(&all).unwrap();
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let own = partition.part_of(&all).unwrap();
                 for _ in 0..2 {
                     let (mut whole, mut part) = (vec![0.0; 147], vec![0.0; own.own().len()]);
-                    on.collect(own.own(), &mut whole).unwrap();
-                    assert!(on.rank() > 0 || bits(&whole) == bits(&all));
-                    on.distribute(&mut whole, &mut part).unwrap();
+                    partition.collect(own.own(), &mut whole).unwrap();
+                    assert!(partition.rank() > 0 || bits(&whole) == bits(&all));
+                    partition.distribute(&mut whole, &mut part).unwrap();
                     assert_eq!(bits(&part), bits(own.own()));
                 }
-                let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-                let whole = rows.collect(&on, 49).unwrap();
-                let values = rows.collect_values(&on).unwrap();
-                assert_eq!((whole.is_some(), values.is_some()), (on.rank() == 0, on.rank() == 0));
+                let rows = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+                let whole = rows.collect(&partition, 49).unwrap();
+                let values = rows.collect_values(&partition).unwrap();
+                assert_eq!(
+                    (whole.is_some(), values.is_some()),
+                    (partition.rank() == 0, partition.rank() == 0)
+                );
                 if let Some(whole) = whole {
                     assert!(whole.pattern() == a.pattern() && bits(whole.values()) == bits(a.values()));
                     assert_eq!(values.as_deref(), Some(a.values()));
@@ -99,11 +103,11 @@ fn new_values_update_products_in_every_mode() {
     for ranks in RANKS {
         for mode in modes(ranks) {
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layouts(81, 3, ranks)[1].clone()).unwrap();
-                let mut here = cut(&a, &on, mode.clone());
-                let own = on.layout().range(on.rank());
+                let partition = Partition::new(comm, layouts(81, 3, ranks)[1].clone()).unwrap();
+                let mut here = cut(&a, &partition, mode.clone());
+                let own = partition.layout().range(partition.rank());
                 here.set_values(&GlobalRows::of(&twice, own.clone()).unwrap()).unwrap();
-                let x = on.part_of(&x).unwrap();
+                let x = partition.part_of(&x).unwrap();
                 let mut y = x.like().unwrap();
                 here.apply(&x, &mut y);
                 assert!(distance(&y.gathered().unwrap(), &expected) < 1e-14);
@@ -132,17 +136,17 @@ fn a_rank_backend_refuses_another_pattern() {
     let x = noise(243, 1);
     let expected = &a * &x;
     on_ranks(2, |comm| {
-        let on = Partition::new(comm, Layout::even(81, 3, 2).unwrap()).unwrap();
-        let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-        let mut here = Host::default().matrix(&on, &on, &rows).unwrap();
+        let partition = Partition::new(comm, Layout::even(81, 3, 2).unwrap()).unwrap();
+        let rows = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+        let mut here = Host::default().matrix(&partition, &partition, &rows).unwrap();
         // Row 0 of rank 0 has no columns of rank 1.
-        let skipped = if on.rank() == 0 { rows.offsets()[1] } else { 0 };
+        let skipped = if partition.rank() == 0 { rows.offsets()[1] } else { 0 };
         let less = rows.offsets().iter().map(|offset| offset.saturating_sub(skipped)).collect();
         let (columns, values) = (rows.columns()[skipped..].to_vec(), rows.values()[9 * skipped..].to_vec());
         let other = GlobalRows::new(rows.first(), (3, 3), less, columns, values).unwrap();
         let refused = <Host as RankBackend<_>>::set_values(&mut here, &other).unwrap_err();
         assert!(refused.to_string().contains("pattern"), "{refused}");
-        let x = on.part_of(&x).unwrap();
+        let x = partition.part_of(&x).unwrap();
         let mut y = x.like().unwrap();
         here.apply(&x, &mut y);
         assert!(distance(&y.gathered().unwrap(), &expected) < 1e-14);
@@ -154,8 +158,8 @@ fn a_rank_backend_refuses_another_pattern() {
 #[test]
 #[should_panic = "change: the entries of this rank"]
 fn a_rank_backend_keeps_its_number_of_entries() {
-    let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
-    let mut v = Host::default().zeros(&on).unwrap();
+    let partition = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
+    let mut v = Host::default().zeros(&partition).unwrap();
     <Host as RankBackend<_>>::change(&mut v, |own| own.push(1.0));
 }
 

@@ -25,9 +25,9 @@ fn products_equal_those_of_one_rank() {
             for layout in layouts(rows, block, ranks) {
                 for mode in modes(ranks) {
                     let found = on_ranks(ranks, |comm| {
-                        let on = Partition::new(comm, layout.clone()).unwrap();
-                        let a = cut(&a, &on, mode.clone());
-                        let x = on.part_of(&x).unwrap();
+                        let partition = Partition::new(comm, layout.clone()).unwrap();
+                        let a = cut(&a, &partition, mode.clone());
+                        let x = partition.part_of(&x).unwrap();
                         let mut y = x.like().unwrap();
                         y.fill(f64::NAN); // the old y is not read
                         a.apply(&x, &mut y);
@@ -58,9 +58,9 @@ fn fused_products_equal_plain_ones() {
             for layout in layouts(rows, block, ranks).into_iter().chain([reproducible]) {
                 for mode in modes(ranks) {
                     on_ranks(ranks, |comm| {
-                        let on = Partition::new(comm, layout.clone()).unwrap();
-                        let a = cut(&a, &on, mode.clone());
-                        let (x, b) = (on.part_of(&x).unwrap(), on.part_of(&b).unwrap());
+                        let partition = Partition::new(comm, layout.clone()).unwrap();
+                        let a = cut(&a, &partition, mode.clone());
+                        let (x, b) = (partition.part_of(&x).unwrap(), partition.part_of(&b).unwrap());
                         let (mut ax, mut y, mut r) =
                             (x.like().unwrap(), x.like().unwrap(), x.like().unwrap());
                         a.apply(&x, &mut ax);
@@ -98,9 +98,9 @@ fn sums_and_steps_with_products_equal_plain_ones() {
                 for mode in modes(ranks) {
                     on_ranks(ranks, |comm| {
                         let what = format!("{name} on {ranks} ranks, {mode:?}");
-                        let on = Partition::new(comm, layout.clone()).unwrap();
-                        let a = cut(&a, &on, mode.clone());
-                        let [x, b, y] = [&x, &b, &y].map(|v| on.part_of(v).unwrap());
+                        let partition = Partition::new(comm, layout.clone()).unwrap();
+                        let a = cut(&a, &partition, mode.clone());
+                        let [x, b, y] = [&x, &b, &y].map(|v| partition.part_of(v).unwrap());
                         let mut ax = x.like().unwrap();
                         a.apply(&x, &mut ax);
                         let mut sum = x.like().unwrap();
@@ -109,7 +109,7 @@ fn sums_and_steps_with_products_equal_plain_ones() {
                         ax.axpy(&1.0.into(), &y);
                         assert!(distance(sum.own(), ax.own()) < 1e-13, "{what}");
 
-                        let d = DenseBlocks::new(block, noise(on.count() * block * block, 4)).unwrap();
+                        let d = DenseBlocks::new(block, noise(partition.count() * block * block, 4)).unwrap();
                         let mut r = x.like().unwrap();
                         a.residual(&b, &x, &mut r);
                         let [mut s, mut found] = [x.like().unwrap(), x.like().unwrap()];
@@ -147,14 +147,14 @@ fn parts_of_other_ranks_have_the_same_bits_on_any_number_of_threads() {
         let found = [1, 2, 7].map(|threads| {
             on_ranks(2, |comm| {
                 let found = coarsen_core::parallel::threads(threads, || {
-                    let on = Partition::new(comm, Layout::even(nodes as u64, 3, 2).unwrap()).unwrap();
-                    let a = cut(&a, &on, Spmv::Halo);
-                    let (x, b) = (on.part_of(&x).unwrap(), on.part_of(&b).unwrap());
+                    let partition = Partition::new(comm, Layout::even(nodes as u64, 3, 2).unwrap()).unwrap();
+                    let a = cut(&a, &partition, Spmv::Halo);
+                    let (x, b) = (partition.part_of(&x).unwrap(), partition.part_of(&b).unwrap());
                     let [mut ax, mut sum, mut s, mut y] = [(); 4].map(|()| x.like().unwrap());
                     a.apply(&x, &mut ax);
                     sum.copy(&b);
                     a.add_to(&x, &mut sum);
-                    let d = DenseBlocks::new(3, noise(9 * on.count(), 4)).unwrap();
+                    let d = DenseBlocks::new(3, noise(9 * partition.count(), 4)).unwrap();
                     a.relax_into(&d, [0.7, 0.0], &b, &x, &mut s, &mut y);
                     let mut again = x.like().unwrap();
                     let [found, expected] = [read(a.apply_dot(&x, &mut again)), read(x.dot_magnitude(&ax))];
@@ -175,11 +175,11 @@ fn sums_go_on_during_products() {
     let (a, read_it) = (poisson2d(8).unwrap().matrix, AtomicBool::new(false));
     on_ranks(2, |comm| {
         // All rows are on rank 0, so its products exchange nothing.
-        let on = Partition::new(comm, Layout::new(vec![0, 64, 64], 1).unwrap()).unwrap();
-        let a = cut(&a, &on, Spmv::Halo);
-        let x = on.part_of(&noise(64, 1)).unwrap();
+        let partition = Partition::new(comm, Layout::new(vec![0, 64, 64], 1).unwrap()).unwrap();
+        let a = cut(&a, &partition, Spmv::Halo);
+        let x = partition.part_of(&noise(64, 1)).unwrap();
         let (sum, mut y) = (x.dot(&x), x.like().unwrap());
-        if on.rank() == 1 {
+        if partition.rank() == 1 {
             assert!(sum.read() > 0.0);
             read_it.store(true, Ordering::Relaxed);
             return;
@@ -204,14 +204,14 @@ fn reproducible_products_have_the_same_bits() {
         for ranks in RANKS {
             for layout in layouts(rows, block, ranks) {
                 let found = on_ranks(ranks, |comm| {
-                    let on = Partition::new(comm, layout.clone()).unwrap();
-                    let a = cut(&a, &on, Spmv::Reproducible);
-                    let x = on.part_of(&x).unwrap();
+                    let partition = Partition::new(comm, layout.clone()).unwrap();
+                    let a = cut(&a, &partition, Spmv::Reproducible);
+                    let x = partition.part_of(&x).unwrap();
                     let [mut y, mut sum, mut s, mut next] = [(); 4].map(|()| x.like().unwrap());
                     a.apply(&x, &mut y);
                     sum.copy(&x);
                     a.add_to(&x, &mut sum);
-                    let at = on.layout().range(on.rank());
+                    let at = partition.layout().range(partition.rank());
                     let at = at.start as usize * block * block..at.end as usize * block * block;
                     let d = DenseBlocks::new(block, d[at].to_vec()).unwrap();
                     a.relax_into(&d, [0.7, 0.0], &x, &x, &mut s, &mut next);
@@ -233,10 +233,10 @@ fn products_in_f32_equal_one_rank() {
     let expected = &a * &x;
     for mode in modes(4) {
         on_ranks(4, |comm| {
-            let on = Partition::new(comm, layouts(81, 3, 4)[1].clone()).unwrap();
-            let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-            let here = DistMatrix::new(&on, &on, &rows, mode.clone()).unwrap();
-            let x = on.part_of(&x).unwrap();
+            let partition = Partition::new(comm, layouts(81, 3, 4)[1].clone()).unwrap();
+            let rows = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+            let here = DistMatrix::new(&partition, &partition, &rows, mode.clone()).unwrap();
+            let x = partition.part_of(&x).unwrap();
             let mut y = x.like().unwrap();
             here.apply(&x, &mut y);
             let largest = expected.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
@@ -252,7 +252,7 @@ fn products_in_f32_equal_one_rank() {
             assert!(errors.fold(0.0, f32::max) <= 1e-6 * largest, "{mode:?}");
             let norm = x.own().iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
             let mut norm = [norm];
-            on.comm().all_reduce(&mut norm).unwrap();
+            partition.comm().all_reduce(&mut norm).unwrap();
             assert!((f64::from(x.norm()) - norm[0].sqrt()).abs() < 1e-7);
         });
     }
@@ -295,8 +295,8 @@ fn halos_send_fewer_bytes() {
     let n = a.shape().0;
     let sent = |mode: &Spmv| -> usize {
         let all = on_ranks(4, |comm| {
-            let on = Partition::new(comm, Layout::even(n as u64 / 3, 3, 4).unwrap()).unwrap();
-            cut(&a, &on, mode.clone()).bytes_sent()
+            let partition = Partition::new(comm, Layout::even(n as u64 / 3, 3, 4).unwrap()).unwrap();
+            cut(&a, &partition, mode.clone()).bytes_sent()
         });
         all.iter().sum()
     };
@@ -316,19 +316,21 @@ fn halos_send_fewer_bytes() {
 #[test]
 fn invalid_rows_are_errors_on_every_rank() {
     let errors = on_ranks(3, |comm| {
-        let on = Partition::new(comm, Layout::even(6, 1, 3).unwrap()).unwrap();
-        let column = if on.rank() == 1 { 6 } else { 5 };
-        let rows =
-            GlobalRows::new(on.first(), (1, 1), vec![0, 1, 2], vec![0, column], vec![1.0, 2.0]).unwrap();
-        DistMatrix::new(&on, &on, &rows, Spmv::default()).map(drop).unwrap_err()
+        let partition = Partition::new(comm, Layout::even(6, 1, 3).unwrap()).unwrap();
+        let column = if partition.rank() == 1 { 6 } else { 5 };
+        let rows = GlobalRows::new(partition.first(), (1, 1), vec![0, 1, 2], vec![0, column], vec![1.0, 2.0])
+            .unwrap();
+        DistMatrix::new(&partition, &partition, &rows, Spmv::default()).map(drop).unwrap_err()
     });
     let wrong = DistError::Column { row: 3, column: 6, columns: 6 };
     let told = DistError::Elsewhere { rank: 1, reason: wrong.to_string() };
     assert_eq!(errors, [told.clone(), wrong, told]);
 
-    let on = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
+    let partition = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
     let rows = |first| GlobalRows::new(first, (1, 1), vec![0, 1, 2], vec![0, 1], vec![1.0, 2.0]).unwrap();
-    let refused = |rows: &GlobalRows<f64>, mode| DistMatrix::new(&on, &on, rows, mode).map(drop).unwrap_err();
+    let refused = |rows: &GlobalRows<f64>, mode| {
+        DistMatrix::new(&partition, &partition, rows, mode).map(drop).unwrap_err()
+    };
     assert_eq!(refused(&rows(1), Spmv::Halo), DistError::Row { row: 1, rank: 0, first: 0, end: 2 });
     let ring = Spmv::Pipelined(Schedule::ring(2).unwrap());
     assert_eq!(refused(&rows(0), ring), DistError::Ranks { parts: 2, ranks: 1 });
@@ -368,14 +370,14 @@ fn a_lost_rank_ends_a_product() {
     for mode in modes(3) {
         let ready = std::sync::Barrier::new(3);
         let results = ThreadComm::run(3, std::time::Duration::from_secs(60), |comm| {
-            let on = Partition::new(comm, Layout::reproducible(81, 3, 3, LEAF).unwrap()).unwrap();
-            let a = cut(&a, &on, mode.clone());
-            let x = on.part_of(&noise(243, 1)).unwrap();
+            let partition = Partition::new(comm, Layout::reproducible(81, 3, 3, LEAF).unwrap()).unwrap();
+            let a = cut(&a, &partition, mode.clone());
+            let x = partition.part_of(&noise(243, 1)).unwrap();
             ready.wait(); // every rank has its matrix
-            assert!(on.rank() != 1, "a panic for this test");
+            assert!(partition.rank() != 1, "a panic for this test");
             let mut y = x.like().unwrap();
             a.apply(&x, &mut y);
-            (y.norm().is_nan(), y.sync().unwrap_err(), on.comm().failure())
+            (y.norm().is_nan(), y.sync().unwrap_err(), partition.comm().failure())
         });
         for (rank, result) in results.into_iter().enumerate() {
             if rank == 1 {
@@ -403,9 +405,9 @@ fn ranks_agree_on_the_mode() {
     for pair in pairs {
         let errors = on_ranks(3, |comm| {
             let mode = pair[usize::from(comm.rank() == 2)].clone();
-            let on = Partition::new(comm, Layout::even(16, 3, 3).unwrap()).unwrap();
-            let own = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-            DistMatrix::new(&on, &on, &own, mode).err()
+            let partition = Partition::new(comm, Layout::even(16, 3, 3).unwrap()).unwrap();
+            let own = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+            DistMatrix::new(&partition, &partition, &own, mode).err()
         });
         let stage = "the mode of products";
         let expected = Some(DistError::Comm(CommError::Disagree { rank: 0, other: 2, stage }));

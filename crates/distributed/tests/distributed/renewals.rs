@@ -59,10 +59,10 @@ fn a_renewed_matrix_is_a_new_one() {
             modes(ranks).iter().flat_map(|mode| layouts(NODES, 3, ranks).into_iter().map(move |l| (mode, l)))
         {
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let rows = |a| GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-                let new = |a| DistMatrix::new(&on, &on, &rows(a), mode.clone()).unwrap();
-                let x = on.part_of(&x).unwrap();
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let rows = |a| GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
+                let new = |a| DistMatrix::new(&partition, &partition, &rows(a), mode.clone()).unwrap();
+                let x = partition.part_of(&x).unwrap();
                 let mut here = new(&all[0]);
                 for a in &all {
                     here.renew(&rows(a)).unwrap();
@@ -91,13 +91,13 @@ fn only_changed_lists_are_sent() {
     for layout in RANKS.into_iter().flat_map(|ranks| layouts(NODES, 3, ranks)) {
         let sent = on_ranks(layout.ranks(), |comm| {
             let comm = Counted::new(comm);
-            let on = Partition::new(comm.clone(), layout.clone()).unwrap();
+            let partition = Partition::new(comm.clone(), layout.clone()).unwrap();
             let lists = || {
                 let all = comm.traffic();
                 all.iter().find(|stage| stage.stage == "the halo lists").map_or(0, |stage| stage.messages)
             };
-            let rows = |a| GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-            let mut here = DistMatrix::new(&on, &on, &rows(&all[0]), Spmv::Halo).unwrap();
+            let rows = |a| GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
+            let mut here = DistMatrix::new(&partition, &partition, &rows(&all[0]), Spmv::Halo).unwrap();
             let mut before = lists();
             let mut renewed = |a| {
                 here.renew(&rows(a)).unwrap();
@@ -122,18 +122,18 @@ fn only_changed_lists_are_sent() {
 fn invalid_rows_leave_a_matrix_as_it_was() {
     let (a, x) = (touching(&[(3, 77)]), noise(3 * NODES, 4));
     on_ranks(3, |comm| {
-        let on = Partition::new(comm, layouts(NODES, 3, 3)[0].clone()).unwrap();
-        let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-        let mut here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
-        let x = on.part_of(&x).unwrap();
+        let partition = Partition::new(comm, layouts(NODES, 3, 3)[0].clone()).unwrap();
+        let rows = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+        let mut here = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap();
+        let x = partition.part_of(&x).unwrap();
         let [mut y, mut z] = [0, 1].map(|_| x.like().unwrap());
         here.apply(&x, &mut y);
-        let column = if on.rank() == 1 { NODES as u64 } else { on.first() };
-        let mut offsets = vec![1; on.count() + 1];
+        let column = if partition.rank() == 1 { NODES as u64 } else { partition.first() };
+        let mut offsets = vec![1; partition.count() + 1];
         offsets[0] = 0;
-        let wrong = GlobalRows::new(on.first(), (3, 3), offsets, vec![column], vec![1.0; 9]).unwrap();
+        let wrong = GlobalRows::new(partition.first(), (3, 3), offsets, vec![column], vec![1.0; 9]).unwrap();
         let refused = here.renew(&wrong).unwrap_err();
-        match on.rank() {
+        match partition.rank() {
             1 => assert!(matches!(refused, DistError::Column { column: 81, .. }), "{refused}"),
             _ => assert!(matches!(refused, DistError::Elsewhere { rank: 1, .. }), "{refused}"),
         }

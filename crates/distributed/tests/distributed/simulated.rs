@@ -12,13 +12,13 @@ use crate::common::{bits, cut, distance, noise, schedules};
 fn product(a: &Bsr<f64>, layout: &Layout, mode: &Spmv, machine: &Machine) -> Vec<(f64, f64, Vec<f64>)> {
     let x = noise(a.shape().1, 1);
     let all = SimComm::run(machine, |comm| {
-        let on = Partition::new(comm, layout.clone()).unwrap();
-        let a = cut(a, &on, mode.clone());
-        let x = on.part_of(&x).unwrap();
+        let partition = Partition::new(comm, layout.clone()).unwrap();
+        let a = cut(a, &partition, mode.clone());
+        let x = partition.part_of(&x).unwrap();
         let mut y = x.like().unwrap();
-        on.comm().restart().unwrap();
+        partition.comm().restart().unwrap();
         a.apply(&x, &mut y);
-        let (clock, computing) = (on.comm().clock(), on.comm().computing());
+        let (clock, computing) = (partition.comm().clock(), partition.comm().computing());
         (clock, computing, y.gathered().unwrap())
     });
     all.into_iter().map(|one| one.unwrap()).collect()
@@ -328,8 +328,8 @@ fn a_sum_runs_beside_the_work_of_its_ranks() {
     let machine = Machine { alpha, beta: 0.0, per_scalar, topology };
     let clock = |before: usize, between: usize, late: bool| -> f64 {
         let all = SimComm::run(&machine, |comm| {
-            let on = Partition::new(comm.clone(), Layout::even(8, 1, 4).unwrap()).unwrap();
-            let x = on.part_of(&noise(8, 1)).unwrap();
+            let partition = Partition::new(comm.clone(), Layout::even(8, 1, 4).unwrap()).unwrap();
+            let x = partition.part_of(&noise(8, 1)).unwrap();
             comm.restart().unwrap();
             comm.worked(before);
             let sum = x.dot(&x);

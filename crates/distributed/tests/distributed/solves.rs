@@ -57,9 +57,9 @@ fn conjugate_gradients_equal_one_rank() {
         for (name, build) in PRECONDITIONERS {
             let run = |ranks: usize, layout: &Layout, mode: &Spmv| {
                 let all = on_ranks(ranks, |comm| {
-                    let on = Partition::new(comm, layout.clone()).unwrap();
-                    let a = cut(&a, &on, mode.clone());
-                    let (mut m, b) = (build(&a), on.part_of(&b).unwrap());
+                    let partition = Partition::new(comm, layout.clone()).unwrap();
+                    let a = cut(&a, &partition, mode.clone());
+                    let (mut m, b) = (build(&a), partition.part_of(&b).unwrap());
                     let (mut x, mut z) = (b.like().unwrap(), b.like().unwrap());
                     m.apply(&b, &mut z);
                     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
@@ -101,10 +101,10 @@ fn block_conjugate_gradients_equal_one_rank() {
     let b: Vec<Vec<f64>> = exact.iter().map(|x| &a * x).collect();
     let run = |layout: &Layout, mode: &Spmv| -> Vec<(Report<f64>, Vec<f64>)> {
         let all = on_ranks(layout.ranks(), |comm| {
-            let on = Partition::new(comm, layout.clone()).unwrap();
-            let a = cut(&a, &on, mode.clone());
+            let partition = Partition::new(comm, layout.clone()).unwrap();
+            let a = cut(&a, &partition, mode.clone());
             let mut m = DistJacobi::blocks(&a, 1.0).unwrap();
-            let b: Vec<_> = b.iter().map(|b| on.part_of(b).unwrap()).collect();
+            let b: Vec<_> = b.iter().map(|b| partition.part_of(b).unwrap()).collect();
             let mut x: Vec<_> = b.iter().map(|b| b.like().unwrap()).collect();
             let reports = BlockCg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
             reports.into_iter().zip(x.iter().map(|x| x.gathered().unwrap())).collect::<Vec<_>>()
@@ -133,15 +133,15 @@ fn a_lost_rank_ends_a_solve_of_several_columns() {
     for late in [false, true] {
         let ready = std::sync::Barrier::new(3); // the preconditioner is set up by all ranks before one is lost
         let results = ThreadComm::run(3, std::time::Duration::from_secs(60), |comm| {
-            let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
-            let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+            let partition = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+            let (a, b) = (cut(&a, &partition, Spmv::default()), partition.part_of(&noise(123, 3)).unwrap());
             let mut m = DistJacobi::new(&a, 1.0).unwrap();
             let (mut x, b) =
-                ([b.like().unwrap(), b.like().unwrap()], [b, on.part_of(&noise(123, 4)).unwrap()]);
+                ([b.like().unwrap(), b.like().unwrap()], [b, partition.part_of(&noise(123, 4)).unwrap()]);
             ready.wait();
-            assert!(late || on.rank() != 2, "a panic for this test");
+            assert!(late || partition.rank() != 2, "a panic for this test");
             let mut leave = |_: &[f64]| {
-                assert!(on.rank() != 2, "a panic for this test");
+                assert!(partition.rank() != 2, "a panic for this test");
                 std::ops::ControlFlow::Continue(())
             };
             BlockCg::new(Stop::relative(1e-300)).solve_with(&a, &mut m, &b, &mut x, &mut leave).map(drop)
@@ -159,10 +159,10 @@ fn preconditioners_invert_the_diagonal() {
     let a = dominant(true);
     let r = noise(123, 7);
     on_ranks(3, |comm| {
-        let on = Partition::new(comm, layouts(41, 3, 3)[1].clone()).unwrap();
+        let partition = Partition::new(comm, layouts(41, 3, 3)[1].clone()).unwrap();
         for mode in [Spmv::Halo, Spmv::Reproducible] {
-            let here = cut(&a, &on, mode);
-            let part = on.part_of(&r).unwrap();
+            let here = cut(&a, &partition, mode);
+            let part = partition.part_of(&r).unwrap();
             let mut z = part.like().unwrap();
             let mut m = DistJacobi::new(&here, 0.5).unwrap();
             assert_eq!((m.kind(), m.size()), (PreconditionerKind::Symmetric, Some(123)));
@@ -185,11 +185,12 @@ fn preconditioners_invert_the_diagonal() {
 #[test]
 fn a_zero_diagonal_is_an_error_on_every_rank() {
     let errors = on_ranks(3, |comm| {
-        let on = Partition::new(comm, Layout::even(6, 1, 3).unwrap()).unwrap();
-        let value = if on.rank() == 1 { 0.0 } else { -1.0 };
-        let columns = vec![on.first(), on.first() + 1];
-        let rows = GlobalRows::new(on.first(), (1, 1), vec![0, 1, 2], columns, vec![1.0, value]).unwrap();
-        let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+        let partition = Partition::new(comm, Layout::even(6, 1, 3).unwrap()).unwrap();
+        let value = if partition.rank() == 1 { 0.0 } else { -1.0 };
+        let columns = vec![partition.first(), partition.first() + 1];
+        let rows =
+            GlobalRows::new(partition.first(), (1, 1), vec![0, 1, 2], columns, vec![1.0, value]).unwrap();
+        let a = DistMatrix::new(&partition, &partition, &rows, Spmv::default()).unwrap();
         [DistJacobi::new(&a, 1.0).map(drop), DistJacobi::blocks(&a, 1.0).map(drop)]
     });
     for (k, method) in ["jacobi", "block-jacobi"].into_iter().enumerate() {
@@ -198,9 +199,9 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
         assert_eq!(errors[1][k], Err(zero));
         assert_eq!((&errors[0][k], &errors[2][k]), (&Err(told.clone()), &Err(told)));
     }
-    let on = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
+    let partition = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
     let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![1.0, -1.0]).unwrap();
-    let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+    let a = DistMatrix::new(&partition, &partition, &rows, Spmv::default()).unwrap();
     assert_eq!(DistJacobi::new(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
     assert_eq!(DistJacobi::blocks(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
     for omega in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -208,11 +209,11 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
     }
     // ω / d underflows.
     let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![3e38_f32, 1.0]).unwrap();
-    let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+    let a = DistMatrix::new(&partition, &partition, &rows, Spmv::default()).unwrap();
     assert!(DistJacobi::new(&a, 1e-8).is_err() && DistJacobi::blocks(&a, 1e-8).is_err());
-    let on = Partition::new(SelfComm, Layout::even(1, 2, 1).unwrap()).unwrap();
+    let partition = Partition::new(SelfComm, Layout::even(1, 2, 1).unwrap()).unwrap();
     let rows = GlobalRows::new(0, (2, 2), vec![0, 1], vec![0], vec![3e38_f32, 0.0, 0.0, 1.0]).unwrap();
-    let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+    let a = DistMatrix::new(&partition, &partition, &rows, Spmv::default()).unwrap();
     assert!(DistJacobi::blocks(&a, 1e-8).is_err());
 }
 
@@ -229,8 +230,8 @@ fn singular_systems_are_solved() {
     b.iter_mut().for_each(|b| *b -= mean);
     let run = |ranks: usize| {
         let all = on_ranks(ranks, |comm| {
-            let on = Partition::new(comm, Layout::even(120, 1, ranks).unwrap()).unwrap();
-            let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&b).unwrap());
+            let partition = Partition::new(comm, Layout::even(120, 1, ranks).unwrap()).unwrap();
+            let (a, b) = (cut(&a, &partition, Spmv::default()), partition.part_of(&b).unwrap());
             let mut method = Projected::new(Cg::default(), NullSpace::constants(&b).unwrap());
             let mut x = b.like().unwrap();
             let mut m = DistJacobi::new(&a, 1.0).unwrap();
@@ -249,15 +250,15 @@ fn a_lost_rank_ends_every_solve() {
     let a = dominant(true);
     for (k, (name, _)) in methods::<DistVector<ThreadComm>>(Stop::default()).into_iter().enumerate() {
         let results = ThreadComm::run(3, std::time::Duration::from_secs(60), |comm| {
-            let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
-            let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+            let partition = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+            let (a, b) = (cut(&a, &partition, Spmv::default()), partition.part_of(&noise(123, 3)).unwrap());
             let mut x = b.like().unwrap();
             let stop = Stop::relative(1e-300);
             let mut method = methods(stop).swap_remove(k).1;
             let mut left = 5;
             let mut leave = coarsen_core::every(1, |_| {
                 left -= 1;
-                assert!(left > 0 || on.rank() != 2, "a panic for this test");
+                assert!(left > 0 || partition.rank() != 2, "a panic for this test");
             });
             let mut m = DistJacobi::new(&a, 1.0).unwrap();
             method.solve_with(&a, &mut m, &b, &mut x, &mut leave).map(drop)
@@ -275,11 +276,11 @@ fn a_hanging_rank_ends_a_solve() {
     let a = dominant(true);
     let deadline = std::time::Duration::from_millis(200);
     let results = ThreadComm::run(3, deadline, |comm| {
-        let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
-        let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+        let partition = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+        let (a, b) = (cut(&a, &partition, Spmv::default()), partition.part_of(&noise(123, 3)).unwrap());
         let mut x = b.like().unwrap();
         let mut hang = coarsen_core::every(1, |it: &coarsen_core::Iteration<'_, DistVector<ThreadComm>>| {
-            if it.number == 3 && on.rank() == 1 {
+            if it.number == 3 && partition.rank() == 1 {
                 std::thread::sleep(4 * deadline);
             }
         });

@@ -61,8 +61,8 @@ fn ranks_with_different_layouts_are_refused() {
     refused.into_iter().for_each(|r| assert_eq!(r, Err(DistError::Comm(disagree.clone()))));
     let refused = Partition::new(SelfComm, Layout::even(9, 1, 2).unwrap()).map(drop);
     assert_eq!(refused, Err(DistError::Ranks { parts: 2, ranks: 1 }));
-    let on = Partition::new(SelfComm, Layout::even(9, 1, 1).unwrap()).unwrap();
-    let refused = on.vector(vec![0.0; 8]).map(drop);
+    let partition = Partition::new(SelfComm, Layout::even(9, 1, 1).unwrap()).unwrap();
+    let refused = partition.vector(vec![0.0; 8]).map(drop);
     assert_eq!(refused, Err(DistError::Length { what: "the entries of this rank", expected: 9, found: 8 }));
 }
 
@@ -76,9 +76,9 @@ fn operations_equal_those_of_a_host_vector() {
     for ranks in RANKS {
         for layout in layouts(29, 3, ranks) {
             let found = on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let mut own: Vec<_> = host.iter().map(|v| on.part_of(v).unwrap()).collect();
-                assert_eq!((own[0].size(), own[0].local_size()), (n, 3 * on.count()));
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let mut own: Vec<_> = host.iter().map(|v| partition.part_of(v).unwrap()).collect();
+                assert_eq!((own[0].size(), own[0].local_size()), (n, 3 * partition.count()));
                 let sums = script(&mut own);
                 (sums, own.iter().map(|v| v.gathered().unwrap()).collect::<Vec<_>>())
             });
@@ -123,9 +123,9 @@ fn renewed_vectors_have_the_other_layout() {
         on_ranks(ranks, |comm| {
             let of = |rows, block| {
                 let layout = Layout::even(rows, block, ranks).unwrap();
-                let on = Partition::new(comm.clone(), layout).unwrap();
-                let own = vec![2.0; on.count() * block];
-                on.vector(own).unwrap()
+                let partition = Partition::new(comm.clone(), layout).unwrap();
+                let own = vec![2.0; partition.count() * block];
+                partition.vector(own).unwrap()
             };
             let (mut v, all) = (of(29, 3), [of(29, 3), of(5, 1), of(90, 2)]);
             for other in &all {
@@ -148,8 +148,8 @@ fn sums_are_read_late() {
             // More sums than there are tags.
             let times = if ranks == 2 && k == 0 { 300 } else { 2 };
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm.clone(), layout.clone()).unwrap();
-                let [x, y, z] = [0, 1, 2].map(|k| on.part_of(&host[k]).unwrap());
+                let partition = Partition::new(comm.clone(), layout.clone()).unwrap();
+                let [x, y, z] = [0, 1, 2].map(|k| partition.part_of(&host[k]).unwrap());
                 let blocking = |x: &DistVector<_>, y: &DistVector<_>| {
                     let mut sum = [Vec::dot(&x.own().to_vec(), &y.own().to_vec())];
                     comm.all_reduce(&mut sum).unwrap();
@@ -176,8 +176,8 @@ fn reproducible_sums_do_not_depend_on_ranks() {
     let [x, y] = [1, 2].map(|seed| noise(87, seed));
     let sums = |ranks: usize| {
         let all = on_ranks(ranks, |comm| {
-            let on = Partition::new(comm, Layout::reproducible(29, 3, ranks, LEAF).unwrap()).unwrap();
-            let (x, y) = (on.part_of(&x).unwrap(), on.part_of(&y).unwrap());
+            let partition = Partition::new(comm, Layout::reproducible(29, 3, ranks, LEAF).unwrap()).unwrap();
+            let (x, y) = (partition.part_of(&x).unwrap(), partition.part_of(&y).unwrap());
             let [a, b] = x.dots([&y, &x]);
             bits(&[a, b, x.dot_magnitude(&y).magnitude, x.dot(&y), x.scalar(x.norm())].map(|sum| sum.read()))
         });
@@ -194,8 +194,8 @@ fn the_first_nan_is_found_on_every_rank() {
         let mut x = noise(87, 1);
         x[at] = f64::NAN;
         let found = on_ranks(3, |comm| {
-            let on = Partition::new(comm, Layout::even(29, 3, 3).unwrap()).unwrap();
-            on.part_of(&x).unwrap().first_not_finite()
+            let partition = Partition::new(comm, Layout::even(29, 3, 3).unwrap()).unwrap();
+            partition.part_of(&x).unwrap().first_not_finite()
         });
         assert_eq!(found, [Some(at); 3]);
     }
@@ -206,8 +206,8 @@ fn the_first_nan_is_found_on_every_rank() {
 fn several_sums_are_one_reduction() {
     on_ranks(2, |comm| {
         let comm = Counted::new(comm);
-        let on = Partition::new(comm.clone(), Layout::even(29, 3, 2).unwrap()).unwrap();
-        let v: Vec<_> = (0..9).map(|seed| on.part_of(&noise(87, seed)).unwrap()).collect();
+        let partition = Partition::new(comm.clone(), Layout::even(29, 3, 2).unwrap()).unwrap();
+        let v: Vec<_> = (0..9).map(|seed| partition.part_of(&noise(87, seed)).unwrap()).collect();
         let sent = || comm.traffic().iter().map(|stage| stage.messages).sum::<u64>();
         let count = |sum: &dyn Fn() -> f64| {
             let before = sent();
@@ -232,10 +232,10 @@ fn rows_of_other_ranks_are_fetched() {
     for ranks in RANKS {
         for layout in layouts(30, 2, ranks) {
             on_ranks(ranks, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let own = on.layout().range(on.rank());
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let own = partition.layout().range(partition.rank());
                 let wanted: Vec<u64> = (0..30).filter(|row| !own.contains(row) && row % 3 != 1).collect();
-                let rows = on.fetch(&wanted, |row, bytes| {
+                let rows = partition.fetch(&wanted, |row, bytes| {
                     assert!(own.contains(&row));
                     bytes.extend(vec![row as u8; row as usize % 4]);
                 });

@@ -91,9 +91,9 @@ fn wait_for(comm: &MpiComm, from: usize, limit: Duration) {
 /// Rank 1 dies in a loop of products. The others find NaN and the error in their vectors, and end the loop.
 fn products_until_killed(comm: &MpiComm) {
     let a = poisson2d(12).unwrap().matrix;
-    let on = Partition::new(comm.clone(), Layout::even(144, 1, comm.size()).unwrap()).unwrap();
-    let a = cut(&a, &on, Spmv::Halo);
-    let (x, mut y) = (on.part_of(&[1.0; 144]).unwrap(), on.part_of(&[0.0; 144]).unwrap());
+    let partition = Partition::new(comm.clone(), Layout::even(144, 1, comm.size()).unwrap()).unwrap();
+    let a = cut(&a, &partition, Spmv::Halo);
+    let (x, mut y) = (partition.part_of(&[1.0; 144]).unwrap(), partition.part_of(&[0.0; 144]).unwrap());
     for k in 0.. {
         if comm.rank() == 1 && k == 5 {
             let id = std::process::id().to_string();

@@ -123,10 +123,10 @@ fn products(comm: &MpiComm) {
         let (x, mut expected) = (noise(rows * block, 3), vec![0.0; rows * block]);
         a.apply(&x, &mut expected);
         for layout in layouts(rows, block, comm.size()) {
-            let on = Partition::new(comm.clone(), layout).unwrap();
-            let x = on.part_of(&x).unwrap();
+            let partition = Partition::new(comm.clone(), layout).unwrap();
+            let x = partition.part_of(&x).unwrap();
             for mode in modes(comm.size()) {
-                let (here, mut y) = (cut(&a, &on, mode.clone()), x.like().unwrap());
+                let (here, mut y) = (cut(&a, &partition, mode.clone()), x.like().unwrap());
                 for _ in 0..2 {
                     here.apply(&x, &mut y);
                 }
@@ -172,8 +172,8 @@ fn jacobi(comm: &MpiComm) {
 }
 
 fn applied<C: Communicator>(comm: C, layout: Layout, a: &Bsr<f64>, b: &[f64]) -> [Vec<u64>; 2] {
-    let on = Partition::new(comm, layout).unwrap();
-    let (a, b) = (cut(a, &on, Spmv::Halo), on.part_of(b).unwrap());
+    let partition = Partition::new(comm, layout).unwrap();
+    let (a, b) = (cut(a, &partition, Spmv::Halo), partition.part_of(b).unwrap());
     let mut z = b.like().unwrap();
     DistJacobi::new(&a, 0.8).unwrap().apply(&b, &mut z);
     let jacobi = bits(&z.gathered().unwrap());
@@ -207,11 +207,11 @@ fn schwarz(comm: &MpiComm) {
 
 /// Bits of M b and of x.
 fn by_schwarz<C: Communicator>(comm: C, layout: Layout, a: &Bsr<f64>, b: &[f64]) -> (Vec<u64>, Vec<u64>) {
-    let on = Partition::new(comm, layout).unwrap();
-    let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
+    let partition = Partition::new(comm, layout).unwrap();
+    let rows = GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
     let parameters = DistSchwarz { chunk: 20, gather_below: 30, ..DistSchwarz::default() };
-    let (a, mut m) = (cut(a, &on, Spmv::Reproducible), parameters.build(&on, &rows).unwrap());
-    let b = on.part_of(b).unwrap();
+    let (a, mut m) = (cut(a, &partition, Spmv::Reproducible), parameters.build(&partition, &rows).unwrap());
+    let b = partition.part_of(b).unwrap();
     let (mut x, mut z) = (b.like().unwrap(), b.like().unwrap());
     m.apply(&b, &mut z);
     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
@@ -232,27 +232,35 @@ fn aggregation(comm: &MpiComm) {
 
 /// Iterations and x.
 fn by_aggregation<C: Communicator>(comm: C, layout: Layout, problem: &Problem) -> (usize, Vec<f64>) {
-    let on = Partition::new(comm, layout).unwrap();
-    let (own, size) = (on.layout().range(on.rank()), on.layout().block());
+    let partition = Partition::new(comm, layout).unwrap();
+    let (own, size) = (partition.layout().range(partition.rank()), partition.layout().block());
     let rows = GlobalRows::of(&problem.matrix, own.clone()).unwrap();
     let kernel = &problem.near_kernel;
     let part = |node: u64| size * kernel.vectors() * node as usize;
     let near = kernel.values()[part(own.start)..part(own.end)].to_vec();
     let near = NearKernel::from_rows(kernel.vectors(), near).unwrap();
     let parameters = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
-    let mut m = parameters.build(&on, &rows, Some(&near)).unwrap();
+    let mut m = parameters.build(&partition, &rows, Some(&near)).unwrap();
     assert!(m.divided() > 0, "a level on all ranks");
-    let (a, b) = (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), noise(problem.matrix.shape().0, 5));
-    let b = on.part_of(&b).unwrap();
+    let (a, b) = (
+        DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap(),
+        noise(problem.matrix.shape().0, 5),
+    );
+    let b = partition.part_of(&b).unwrap();
     let mut x = b.like().unwrap();
     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged, "{}: {report}", problem.name);
     (report.iterations, x.gathered().unwrap())
 }
 
-fn reproducible<C: Communicator>(comm: C, on: Layout, a: &Bsr<f64>, b: &[f64]) -> (Report<f64>, Vec<u64>) {
-    let on = Partition::new(comm, on).unwrap();
-    let (a, b) = (cut(a, &on, Spmv::Reproducible), on.part_of(b).unwrap());
+fn reproducible<C: Communicator>(
+    comm: C,
+    layout: Layout,
+    a: &Bsr<f64>,
+    b: &[f64],
+) -> (Report<f64>, Vec<u64>) {
+    let partition = Partition::new(comm, layout).unwrap();
+    let (a, b) = (cut(a, &partition, Spmv::Reproducible), partition.part_of(b).unwrap());
     let (mut x, mut m) = (b.like().unwrap(), DistJacobi::blocks(&a, 1.0).unwrap());
     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
     (report, bits(&x.gathered().unwrap()))

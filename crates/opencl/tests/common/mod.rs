@@ -21,7 +21,7 @@ use coarsen_sparse::{Bsr, Stencil, assembly};
 /// If `COARSEN_REQUIRE_OPENCL` is set, a missing device is a failure.
 pub(crate) fn backend<T: Real>() -> Option<OpenCl<T>> {
     match default_device() {
-        Ok(on) => Some(on),
+        Ok(backend) => Some(backend),
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
             assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "{why}");
             println!("skipped: {why}");
@@ -50,7 +50,7 @@ pub(crate) fn posing<T: Real>(pose: impl Fn(&mut Device)) -> Option<OpenCl<T>> {
     let mut device = backend::<T>()?.device().clone();
     device.used = Arc::default(); // another device
     pose(&mut device);
-    Some(OpenCl::on(&device).unwrap())
+    Some(OpenCl::new(&device).unwrap())
 }
 
 /// Makes a device look like a GPU with separate memory: items in lockstep, slices, staged
@@ -79,17 +79,17 @@ pub(crate) fn wave<T: Real>(n: usize) -> Vec<T> {
 /// Copies a vector to the host.
 pub(crate) fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
     let mut host = vec![T::nan(); v.size()];
-    v.on().read(v, &mut host).unwrap();
+    v.backend().read(v, &mut host).unwrap();
     host
 }
 
 /// Returns M⁻¹ r, computed on a device.
 pub(crate) fn applied<T: Real, S: Real>(
-    on: &OpenCl<T, S>,
+    backend: &OpenCl<T, S>,
     m: &mut (impl Preconditioner<<OpenCl<T, S> as Backend>::Vector> + ?Sized),
     r: &[T],
 ) -> Vec<T> {
-    let (r, mut z) = (on.vector(r).unwrap(), on.vector(r).unwrap());
+    let (r, mut z) = (backend.vector(r).unwrap(), backend.vector(r).unwrap());
     m.apply(&r, &mut z);
     read(&z)
 }
@@ -121,10 +121,10 @@ pub(crate) fn chain_of(n: u32, diagonal: f64, coupling: impl Fn(u32) -> f64) -> 
 }
 
 /// Returns the same device, treated as if its items ran in lockstep.
-pub(crate) fn in_step<T: Real>(on: &OpenCl<T>) -> OpenCl<T> {
-    let mut device = on.device().clone();
+pub(crate) fn in_step<T: Real>(backend: &OpenCl<T>) -> OpenCl<T> {
+    let mut device = backend.device().clone();
     device.accelerator = true;
-    OpenCl::on(&device).unwrap()
+    OpenCl::new(&device).unwrap()
 }
 
 /// Returns contacts of every kind between n nodes, and a stiffness of b x b for each contact.

@@ -18,7 +18,7 @@ fn scattered<T: Real>(rows: usize, columns: usize, block: (usize, usize)) -> Bsr
 
 fn close<T: Real>(host: &[T], device: &DeviceVector<T>) {
     let mut found = vec![T::nan(); host.len()];
-    device.on().read(device, &mut found).unwrap();
+    device.backend().read(device, &mut found).unwrap();
     for (h, f) in host.iter().zip(&found) {
         assert!(
             (h.as_f64() - f.as_f64()).abs() <= 50.0 * T::EPSILON.as_f64(),

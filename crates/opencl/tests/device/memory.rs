@@ -61,7 +61,7 @@ fn domains_of_a_full_device_are_refused() {
 #[test]
 fn backends_of_a_device_share_its_memory() {
     let Some(first) = common::posing::<f64>(|device| device.memory = 8 << 20) else { return };
-    let second = OpenCl::<f64>::on(first.device()).unwrap();
+    let second = OpenCl::<f64>::new(first.device()).unwrap();
     let half = vec![1.0; 5 << 17];
     let before = second.counters();
     let here = first.vector(&half).unwrap();

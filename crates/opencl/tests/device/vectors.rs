@@ -341,9 +341,9 @@ fn a_device_without_double_is_refused() {
     let Some(backend) = common::backend::<f32>() else { return };
     let mut device = backend.device().clone();
     device.double = false;
-    let refused = OpenCl::<f64>::on(&device).unwrap_err();
+    let refused = OpenCl::<f64>::new(&device).unwrap_err();
     assert_eq!(refused, DeviceError::Precision { precision: "f64", found: 1 });
-    let backend = OpenCl::<f32>::on(&device).unwrap();
+    let backend = OpenCl::<f32>::new(&device).unwrap();
     assert_eq!(backend.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
 }
 

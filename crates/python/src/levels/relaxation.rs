@@ -109,9 +109,9 @@ impl Sweeps {
         order: Order,
         iterations: usize,
     ) -> Result<Self, Fault> {
-        let (a, on) = (in_blocks(a, size)?, Cpu::new());
-        let (d, rows) = (inverse_diagonal(&a)?, on.relaxation_order(a.pattern()));
-        Ok(Self { a: on.matrix(&*a)?, d, rows, omega, order, iterations })
+        let (a, backend) = (in_blocks(a, size)?, Cpu::new());
+        let (d, rows) = (inverse_diagonal(&a)?, backend.relaxation_order(a.pattern()));
+        Ok(Self { a: backend.matrix(&*a)?, d, rows, omega, order, iterations })
     }
 }
 

@@ -28,15 +28,15 @@ fn cancelled_after<R>(micros: u64, a: &Bsr<f64>, f: impl FnOnce(System<'_, f64>)
 
 #[test]
 fn cancelled_domains_are_old_or_new() {
-    let (p, on) = (problem("poisson2d:60"), Cpu::<f64>::new());
+    let (p, backend) = (problem("poisson2d:60"), Cpu::<f64>::new());
     let r = noise(3600, 3);
     let mut other = p.matrix.clone();
     other.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     let builds: [Build<'_>; 4] = [
-        Box::new(|system| Ok(Box::new(Schwarz::multilevel().build(system, &on)?) as Built)),
-        Box::new(|system| Ok(Box::new(DampedDomains::default().build(system, &on)?) as Built)),
-        Box::new(|system| Ok(Box::new(AdditiveSchwarz::overlapping().build(system, &on)?) as Built)),
-        Box::new(|system| Ok(Box::new(AdditiveSchwarz::restricted().build(system, &on)?) as Built)),
+        Box::new(|system| Ok(Box::new(Schwarz::multilevel().build(system, &backend)?) as Built)),
+        Box::new(|system| Ok(Box::new(DampedDomains::default().build(system, &backend)?) as Built)),
+        Box::new(|system| Ok(Box::new(AdditiveSchwarz::overlapping().build(system, &backend)?) as Built)),
+        Box::new(|system| Ok(Box::new(AdditiveSchwarz::restricted().build(system, &backend)?) as Built)),
     ];
     for build in &builds {
         let mut m = build(System::from(&p.matrix)).unwrap();

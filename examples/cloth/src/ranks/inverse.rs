@@ -121,11 +121,13 @@ impl<C: Communicator> Inverse<C> {
 
     /// Computes M⁻¹ from the matrix and the positions of a step as the method does; false if it stays as it is.
     fn update(&mut self, system: &Step<'_, C>) -> Result<bool, Failure> {
-        let on = system.a.rows();
+        let partition = system.a.rows();
         match &mut self.method {
             Method::Blocks(kept) => *kept = Some(Box::new(DistJacobi::blocks(system.a, 1.0)?)),
             Method::Domains(_, Some(domains)) => drop(domains.update(system.rows)?),
-            Method::Domains(parameters, kept) => *kept = Some(Box::new(parameters.build(on, system.rows)?)),
+            Method::Domains(parameters, kept) => {
+                *kept = Some(Box::new(parameters.build(partition, system.rows)?))
+            }
             Method::Levels(parameters, kept) => {
                 match kept {
                     Some(levels) if levels.has_pattern(system.rows)? => {
@@ -136,10 +138,10 @@ impl<C: Communicator> Inverse<C> {
                     }
                     _ => {
                         let modes = NearKernel::rigid_body_modes(system.x.as_chunks().0, 3)?;
-                        let (size, range) = (3 * modes.vectors(), on.layout().range(on.rank()));
+                        let (size, range) = (3 * modes.vectors(), partition.layout().range(partition.rank()));
                         let own = &modes.values()[size * range.start as usize..size * range.end as usize];
                         let own = NearKernel::from_rows(modes.vectors(), own.to_vec())?;
-                        *kept = Some(Box::new(parameters.build(on, system.rows, Some(&own))?));
+                        *kept = Some(Box::new(parameters.build(partition, system.rows, Some(&own))?));
                     }
                 }
                 self.first = None;

@@ -126,8 +126,8 @@ fn gathered<C: Communicator>(comm: &C, own: &[u64]) -> Result<Vec<u64>, Failure>
 
 /// The layout for later steps, by [`Layout::rebalanced`], and the imbalance before and after. `work` has the stored blocks of
 /// each row of this rank, or nothing before the first step. All ranks call it.
-fn divided<C: Communicator>(on: &Partition<C>, work: &[u64]) -> Result<(Layout, [f64; 2]), Failure> {
-    let (now, weights) = (on.layout(), gathered(on.comm(), work)?);
+fn divided<C: Communicator>(partition: &Partition<C>, work: &[u64]) -> Result<(Layout, [f64; 2]), Failure> {
+    let (now, weights) = (partition.layout(), gathered(partition.comm(), work)?);
     if weights.len() as u64 != now.rows() {
         return Ok((now.clone(), [0.0; 2]));
     }
@@ -150,7 +150,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
         let layout = match &self.stepper {
             None => None,
             Some(stepper) => {
-                let (layout, [before, after]) = divided(&stepper.on, &stepper.work)?;
+                let (layout, [before, after]) = divided(&stepper.partition, &stepper.work)?;
                 if after < before && self.drawing.is_some() {
                     let frame = state.frame;
                     say(format_args!(

@@ -101,7 +101,7 @@ pub(super) struct Done {
 
 /// The cloth of one rank.
 pub(super) struct RankStepper<C: Communicator> {
-    pub(super) on: Arc<Partition<C>>,
+    pub(super) partition: Arc<Partition<C>>,
     h: f64,
     pub(super) fixed: Fixed,
     pub(super) contact: ClothContact<RankSearch<C>>,
@@ -177,18 +177,18 @@ impl<C: Communicator> RankStepper<C> {
             Some(layout) => layout,
             None => Layout::reproducible(nodes.free() as u64, 3, comm.size(), LEAF)?,
         };
-        let on = Partition::new(comm.clone(), layout)?;
+        let partition = Partition::new(comm.clone(), layout)?;
 
-        let own = own_triangles(&on, &sheet.triangles, |v| nodes.slot(v).map(|slot| slot as u64));
+        let own = own_triangles(&partition, &sheet.triangles, |v| nodes.slot(v).map(|slot| slot as u64));
         let part = Sheet {
             triangles: own.around.iter().map(|&t| sheet.triangles[t]).collect(),
             pattern: sheet.pattern.as_ref().map(|all| own.around.iter().map(|&t| all[t]).collect()),
             ..sheet.clone()
         };
         let cloth = fabrics(&fixed, &part, options)?;
-        let (obstacles, frictions) = solids(&fixed, on.count(), options)?;
+        let (obstacles, frictions) = solids(&fixed, partition.count(), options)?;
         let row = |v| nodes.slot(v).map(|slot| slot as u64);
-        let mut search = RankSearch::new(comm).at_nodes_of(&on, nodes.count(), row);
+        let mut search = RankSearch::new(comm).at_nodes_of(&partition, nodes.count(), row);
         search.alone_below = alone_below;
         search.whole_below = search.whole_below.min(alone_below);
         let (triangles, stiffness) = (fixed.crossings.surfaces.triangles(), contact_stiffness(options));
@@ -197,11 +197,11 @@ impl<C: Communicator> RankStepper<C> {
         let h = options.method.dt;
         let friction = ClothFriction::new(&contact, options.cloth.self_friction, h)?;
         fixed.air.triangles = own.touching.iter().map(|&t| sheet.triangles[t]).collect();
-        let first = 3 * on.first() as usize;
-        let (x, v) = (state.x.clone(), state.v[first..first + 3 * on.count()].to_vec());
+        let first = 3 * partition.first() as usize;
+        let (x, v) = (state.x.clone(), state.v[first..first + 3 * partition.count()].to_vec());
         let inverse = Inverse::new(options.method.solver, &options.method.levels, fixed.nodes.free());
         let mut stepper = Self {
-            on,
+            partition,
             h,
             fixed,
             contact,
@@ -229,13 +229,13 @@ impl<C: Communicator> RankStepper<C> {
 
     /// The entries of this rank in a list of all.
     fn own(&self) -> std::ops::Range<usize> {
-        let first = 3 * self.on.first() as usize;
-        first..first + 3 * self.on.count()
+        let first = 3 * self.partition.first() as usize;
+        first..first + 3 * self.partition.count()
     }
 
     /// The velocities of all nodes. All ranks call it.
     pub(super) fn velocities(&self) -> Result<Vec<f64>, Failure> {
-        Ok(self.on.vector(self.v.clone())?.gathered()?)
+        Ok(self.partition.vector(self.v.clone())?.gathered()?)
     }
 
     /// Computes a step. All ranks call it.
@@ -259,7 +259,7 @@ impl<C: Communicator> RankStepper<C> {
         let begun = self.took(DETECTION, begun);
         let (b, rows) = self.system(&y)?;
         self.work = rows.offsets().windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect();
-        let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
+        let a = DistMatrix::new(&self.partition, &self.partition, &rows, Spmv::Reproducible)?;
         let begun = self.took(ASSEMBLY, begun);
         let mut d = b.like()?;
         let system = Step { a: &a, rows: &rows, b: &b, x: &self.x };
@@ -287,13 +287,20 @@ impl<C: Communicator> RankStepper<C> {
     fn begin(&mut self, start: &[f64], time: f64) -> Result<(), Failure> {
         let begun = Instant::now();
         let Self { fixed, frictions, .. } = self;
-        fixed.air.push(&fixed.nodes, &fixed.masses, &self.x, self.h, self.on.first() as usize, &mut self.v);
+        fixed.air.push(
+            &fixed.nodes,
+            &fixed.masses,
+            &self.x,
+            self.h,
+            self.partition.first() as usize,
+            &mut self.v,
+        );
         fixed.turn(frictions, time)?;
         for friction in frictions {
             friction.renew(start)?;
         }
         let begun = self.took(ASSEMBLY, begun);
-        let (first, count) = (self.on.first() as usize, self.on.count());
+        let (first, count) = (self.partition.first() as usize, self.partition.count());
         let own = |slot: usize| (first..first + count).contains(&slot);
         let gripped = self.friction.grip_at(&mut self.contact, &self.x, own);
         gripped.map_err(|error| self.undetected(&error))?;
@@ -312,7 +319,7 @@ impl<C: Communicator> RankStepper<C> {
     fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<(f64, usize), Failure> {
         let begun = Instant::now();
         let mut target = self.x.clone();
-        share_moved(&self.on, ahead, &mut target)?;
+        share_moved(&self.partition, ahead, &mut target)?;
         let begun = self.took(EXCHANGE, begun);
         let Fixed { nodes, masses, motion, positions, .. } = &self.fixed;
         let held = end.filter(|_| motion.moves()).map(|end| motion.held(positions, end));
@@ -338,7 +345,8 @@ impl<C: Communicator> RankStepper<C> {
             let (n, out) = inside.displacement_to(to, -half);
             Some((n, dot(n, u) + out))
         };
-        let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut dx);
+        let resolved =
+            resolve_impacts(self.partition.comm(), &mut self.contact, &self.x, mass, stop, &mut dx);
         let Resolved { nodes: zones, left, .. } = resolved.map_err(|error| self.undetected(&error))?;
         let d = self.fixed.nodes.gather(&dx);
         if let (Some(held), Some(end)) = (&held, end) {
@@ -373,13 +381,13 @@ impl<C: Communicator> RankStepper<C> {
 
     /// The right-hand side of (3) and the rows of its matrix, of this rank. Sends no message.
     fn system(&mut self, y: &[f64]) -> Result<(DistVector<C>, GlobalRows<f64>), Failure> {
-        let (own, count) = (self.own(), self.on.count());
+        let (own, count) = (self.own(), self.partition.count());
         let x = &self.x[own.clone()];
         let mut all = vec![0.0; self.x.len()];
         self.cloth.add_gradient(&self.x, &mut all);
         self.friction.add_gradient(&self.x, &mut all);
         let mut g = all[own].to_vec();
-        add_contact_gradient(&self.on, &self.contact, &mut g);
+        add_contact_gradient(&self.partition, &self.contact, &mut g);
         let (mut diagonal, mut contact_hessian) = (vec![0.0; 9 * count], ContactHessian::default());
         for (obstacle, friction) in self.obstacles.iter_mut().zip(&mut self.frictions) {
             obstacle.add_gradient(x, &mut g);
@@ -394,7 +402,7 @@ impl<C: Communicator> RankStepper<C> {
                 (0..9).for_each(|c| diagonal[9 * node as usize + c] += k[c]);
             }
         }
-        let first = self.on.first() as usize;
+        let first = self.partition.first() as usize;
         for (row, mass) in self.fixed.masses[first..first + count].iter().enumerate() {
             let inertia = mass / (self.h * self.h);
             for c in 0..3 {
@@ -406,15 +414,15 @@ impl<C: Communicator> RankStepper<C> {
 
         let mut h = Bsr::zeros(self.cloth.pattern().clone(), (3, 3))?;
         self.cloth.add_hessian(&self.x, Curvature::Projected, h.values_mut());
-        let range = self.on.layout().range(self.on.rank());
+        let range = self.partition.layout().range(self.partition.rank());
         let columns = range.clone().collect();
         let diagonal = GlobalRows::new(range.start, (3, 3), (0..=count).collect(), columns, diagonal)?;
         let elastic = GlobalRows::of(&h, range)?;
         let mut contact_hessian = ContactHessian::default();
         self.friction.add_contacts(&self.x, Curvature::Projected, &mut contact_hessian);
-        let sliding = contact_hessian_rows(&self.on, &contact_hessian)?;
-        let pressed = contact_rows(&self.on, &self.contact)?;
+        let sliding = contact_hessian_rows(&self.partition, &contact_hessian)?;
+        let pressed = contact_rows(&self.partition, &self.contact)?;
         let rows = GlobalRows::sum(&elastic, &[&diagonal, &pressed, &sliding])?;
-        Ok((self.on.vector(g)?, rows))
+        Ok((self.partition.vector(g)?, rows))
     }
 }

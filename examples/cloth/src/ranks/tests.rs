@@ -168,12 +168,12 @@ fn divided_again(layout: &Layout, (scene, sheet, options): &(Scene, Sheet, Optio
         let run = |state: &State, count: usize, layout: Layout| {
             let comm = comm.clone();
             let mut stepper = RankStepper::new(comm, 0, scene, sheet, options, state, Some(layout)).unwrap();
-            assert_eq!(divided(&stepper.on, &stepper.work).unwrap().1, [0.0; 2]);
+            assert_eq!(divided(&stepper.partition, &stepper.work).unwrap().1, [0.0; 2]);
             (0..count).for_each(|_| assert!(stepper.step().unwrap().solve.converged));
             stepper
         };
         let first = run(&start, 12, layout.clone());
-        let (layout, imbalances) = divided(&first.on, &first.work).unwrap();
+        let (layout, imbalances) = divided(&first.partition, &first.work).unwrap();
         let state = State { x: first.x.clone(), v: first.velocities().unwrap(), ..start };
         let bits = run(&state, 4, layout).x.iter().map(|x| x.to_bits()).collect();
         (bits, imbalances)

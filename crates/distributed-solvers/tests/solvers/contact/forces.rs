@@ -57,23 +57,23 @@ fn host() -> (Vec<f64>, Vec<f64>) {
 fn by_ranks(ranks: usize, layout: &Layout, own: bool) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
     let x = folded(N);
     let all = on_ranks(ranks, |comm| {
-        let on = Partition::new(comm.clone(), layout.clone()).unwrap();
+        let partition = Partition::new(comm.clone(), layout.clone()).unwrap();
         let mut search = search(comm);
         search.whole_below = 0;
         // With all touches and whole hashes, or with those of a rank.
         if own {
-            search = search.at_nodes_of(&on, x.len(), |v| v.checked_sub(2).map(u64::from));
+            search = search.at_nodes_of(&partition, x.len(), |v| v.checked_sub(2).map(u64::from));
         }
         // The first search, of the flat sheet, counts tests; the second is by the hashes of the ranks.
         let mut contact = ClothContact::with(search, &grid(N), &held(), &flat(N), THICKNESS, 40.0).unwrap();
         contact.hold(&x);
         contact.detect(&x.as_flattened()[6..]).unwrap();
         let mut hashed = [contact.search().hashed() as f64];
-        on.comm().all_reduce(&mut hashed).unwrap();
-        assert_eq!(hashed[0] > 0.0, on.comm().size() > 1);
-        let mut g = vec![0.0; 3 * on.count()];
-        add_contact_gradient(&on, &contact, &mut g);
-        (g, contact_rows(&on, &contact).unwrap())
+        partition.comm().all_reduce(&mut hashed).unwrap();
+        assert_eq!(hashed[0] > 0.0, partition.comm().size() > 1);
+        let mut g = vec![0.0; 3 * partition.count()];
+        add_contact_gradient(&partition, &contact, &mut g);
+        (g, contact_rows(&partition, &contact).unwrap())
     });
     let (g, rows): (Vec<_>, Vec<_>) = all.into_iter().unzip();
     (g.concat(), rows)
@@ -124,13 +124,13 @@ fn sliding(ranks: usize, layout: &Layout) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
         let mut contact =
             ClothContact::with(search(comm.clone()), &grid(N), &held(), &x, THICKNESS, 40.0).unwrap();
         let mut friction = ClothFriction::new(&contact, 0.4, 0.01).unwrap();
-        let on = Partition::new(comm, layout.clone()).unwrap();
-        let own = on.layout().range(on.rank());
+        let partition = Partition::new(comm, layout.clone()).unwrap();
+        let own = partition.layout().range(partition.rank());
         friction.grip_at(&mut contact, &start, |slot| own.contains(&(slot as u64))).unwrap();
         let (mut g, mut contact_hessian) = (vec![0.0; start.len()], ContactHessian::default());
         friction.add_gradient(&slid, &mut g);
         friction.add_contacts(&slid, Curvature::Projected, &mut contact_hessian);
-        let rows = contact_hessian_rows(&on, &contact_hessian).unwrap();
+        let rows = contact_hessian_rows(&partition, &contact_hessian).unwrap();
         (g[3 * own.start as usize..3 * own.end as usize].to_vec(), rows)
     });
     let (g, rows): (Vec<_>, Vec<_>) = all.into_iter().unzip();
@@ -198,15 +198,15 @@ fn cloth(own: &Own) -> Plus<Bending, Membrane> {
 }
 
 /// The own rows of the gradient and of the Hessian of a rank.
-fn elastic<C: Communicator>(on: &Arc<Partition<C>>) -> (Vec<f64>, GlobalRows<f64>, usize) {
-    let own = own_triangles(on, &grid(N), |v| (v >= 2).then(|| u64::from(v) - 2));
+fn elastic<C: Communicator>(partition: &Arc<Partition<C>>) -> (Vec<f64>, GlobalRows<f64>, usize) {
+    let own = own_triangles(partition, &grid(N), |v| (v >= 2).then(|| u64::from(v) - 2));
     let (mut cloth, x) = (cloth(&own), folded(N));
     let x = &x.as_flattened()[6..];
     let mut g = vec![0.0; x.len()];
     cloth.add_gradient(x, &mut g);
     let mut h = Bsr::zeros(cloth.pattern().clone(), (3, 3)).unwrap();
     cloth.add_hessian(x, Curvature::Projected, h.values_mut());
-    let range = on.layout().range(on.rank());
+    let range = partition.layout().range(partition.rank());
     let own_g = g[3 * range.start as usize..3 * range.end as usize].to_vec();
     (own_g, GlobalRows::of(&h, range).unwrap(), own.touching.len())
 }
@@ -266,13 +266,14 @@ fn only_what_moved_is_sent() {
         for layout in layouts(u64::from(N * N), ranks) {
             let sent = on_ranks(ranks, |comm| {
                 let comm = Counted::new(comm);
-                let on = Partition::new(comm.clone(), layout.clone()).unwrap();
-                let own = 3 * on.first() as usize..3 * (on.first() as usize + on.count());
+                let partition = Partition::new(comm.clone(), layout.clone()).unwrap();
+                let own =
+                    3 * partition.first() as usize..3 * (partition.first() as usize + partition.count());
                 let mut all = before.to_vec();
-                let moved = share_moved(&on, &after[own.clone()], &mut all).unwrap();
+                let moved = share_moved(&partition, &after[own.clone()], &mut all).unwrap();
                 assert_eq!(bits(&all), bits(&after));
                 comm.restart();
-                assert_eq!(share_moved(&on, &after[own], &mut all).unwrap(), 0);
+                assert_eq!(share_moved(&partition, &after[own], &mut all).unwrap(), 0);
                 // Counts only.
                 let bytes: u64 = comm.traffic().iter().map(|stage| stage.bytes).sum();
                 assert!(bytes < 1024, "{bytes}");

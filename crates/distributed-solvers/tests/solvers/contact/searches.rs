@@ -135,11 +135,11 @@ fn touches_at_own_nodes_are_those_of_one_host() {
         for ranks in RANKS {
             on_ranks(ranks, |comm| {
                 let layout = Layout::even(x.len() as u64 / 3, 3, ranks).unwrap();
-                let on = Partition::new(comm.clone(), layout).unwrap();
-                let search = search(comm).at_nodes_of(&on, rest.len(), |v| slots[v as usize]);
+                let partition = Partition::new(comm.clone(), layout).unwrap();
+                let search = search(comm).at_nodes_of(&partition, rest.len(), |v| slots[v as usize]);
                 let mut contact =
                     ClothContact::with(search, &grid(n), &held, &rest, THICKNESS, 40.0).unwrap();
-                let own = on.layout().range(on.rank());
+                let own = partition.layout().range(partition.rank());
                 let is_own = |v: u32| slots[v as usize].is_some_and(|row| own.contains(&row));
                 let of_host: Vec<Touch> = touches
                     .iter()

@@ -39,10 +39,10 @@ pub(crate) fn build<C: Communicator>(
     comm: C,
     layout: &Layout,
 ) -> (DistMatrix<C>, DistSubdomains<C>) {
-    let on = Partition::new(comm, layout.clone()).unwrap();
-    let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-    let m = parameters.build(&on, &rows).unwrap();
-    (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), m)
+    let partition = Partition::new(comm, layout.clone()).unwrap();
+    let rows = GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
+    let m = parameters.build(&partition, &rows).unwrap();
+    (DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap(), m)
 }
 
 /// M r, and the number of divided levels.
@@ -119,10 +119,10 @@ fn the_preconditioner_is_symmetric_and_positive() {
 /// Iterations and x of conjugate gradients in reproducible mode.
 fn solved<C: Communicator>(a: &Bsr<f64>, comm: C, layout: &Layout, mode: Spmv) -> (usize, Vec<u64>) {
     let (_, mut m) = build(&parameters(), a, comm.clone(), layout);
-    let on = Partition::new(comm, layout.clone()).unwrap();
-    let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-    let here = DistMatrix::new(&on, &on, &rows, mode).unwrap();
-    let b = on.part_of(&noise(a.shape().0, 3)).unwrap();
+    let partition = Partition::new(comm, layout.clone()).unwrap();
+    let rows = GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
+    let here = DistMatrix::new(&partition, &partition, &rows, mode).unwrap();
+    let b = partition.part_of(&noise(a.shape().0, 3)).unwrap();
     let mut x = b.like().unwrap();
     let report = Cg::new(Stop::relative(1e-8)).solve(&here, &mut m, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged, "{report}");
@@ -164,9 +164,9 @@ fn faults_are_errors_on_every_rank() {
         a.values_mut()[at] = value;
         let layout = layouts(&a, 3)[0].clone();
         on_ranks(3, |comm| {
-            let on = Partition::new(comm, layout.clone()).unwrap();
-            let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-            parameters().build(&on, &rows).map(drop).unwrap_err()
+            let partition = Partition::new(comm, layout.clone()).unwrap();
+            let rows = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+            parameters().build(&partition, &rows).map(drop).unwrap_err()
         })
     };
     for (row, value) in [(100, -1.0), (100, 0.0), (70, f64::NAN)] {
@@ -181,20 +181,20 @@ fn faults_are_errors_on_every_rank() {
         });
         assert_eq!(own.count(), 1, "{text}");
     }
-    let on = Partition::new(SelfComm, Layout::even(144, 1, 1).unwrap()).unwrap();
+    let partition = Partition::new(SelfComm, Layout::even(144, 1, 1).unwrap()).unwrap();
     let rows = GlobalRows::of(&a, 0..144).unwrap();
-    let refused = DistSchwarz { chunk: 0, ..parameters() }.build(&on, &rows).map(drop).unwrap_err();
+    let refused = DistSchwarz { chunk: 0, ..parameters() }.build(&partition, &rows).map(drop).unwrap_err();
     let parameter = Error::Parameter { name: "DistSchwarz::chunk", value: 0.0, range: "1 or more" };
     assert_eq!(refused, DistError::Setup(parameter.into()));
     for (schwarz, name, value, range) in [
         (Schwarz { levels: 0, ..Schwarz::multilevel() }, "Schwarz::levels", 0.0, "1 or more"),
         (Schwarz { domain: 1, ..Schwarz::multilevel() }, "Schwarz::domain", 1.0, "2 or more"),
     ] {
-        let refused = DistSchwarz { schwarz, ..parameters() }.build(&on, &rows).map(drop).unwrap_err();
+        let refused = DistSchwarz { schwarz, ..parameters() }.build(&partition, &rows).map(drop).unwrap_err();
         assert_eq!(refused, DistError::Setup(Error::Parameter { name, value, range }.into()));
     }
     let short = GlobalRows::of(&a, 0..143).unwrap();
-    let refused = parameters().build(&on, &short).map(drop).unwrap_err();
+    let refused = parameters().build(&partition, &short).map(drop).unwrap_err();
     assert_eq!(refused, DistError::Row { row: 143, rank: 0, first: 0, end: 144 });
 }
 
@@ -216,10 +216,10 @@ fn parameters_that_differ_are_an_error_on_every_rank() {
     for other_parameters in others {
         for odd in [0, 2] {
             let errors = on_ranks(3, |comm| {
-                let on = Partition::new(comm, layout.clone()).unwrap();
-                let rows = GlobalRows::of(&a, layout.range(on.rank())).unwrap();
-                let parameters = if on.rank() == odd { other_parameters } else { parameters() };
-                parameters.build(&on, &rows).map(drop).unwrap_err()
+                let partition = Partition::new(comm, layout.clone()).unwrap();
+                let rows = GlobalRows::of(&a, layout.range(partition.rank())).unwrap();
+                let parameters = if partition.rank() == odd { other_parameters } else { parameters() };
+                parameters.build(&partition, &rows).map(drop).unwrap_err()
             });
             let (other, stage) = (if odd == 0 { 1 } else { odd }, "the parameters of multilevel Schwarz");
             let expected = DistError::Comm(CommError::Disagree { rank: 0, other, stage });

@@ -98,10 +98,10 @@ fn an_update_equals_a_build() {
                     (&first, Reused::Nothing, true),
                 ] {
                     let (here, mut rebuilt) = build(&parameters(), a, comm.clone(), &layout);
-                    let on = here.rows();
-                    let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
+                    let partition = here.rows();
+                    let rows = GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap();
                     assert_eq!(m.update(&rows).unwrap(), reused);
-                    let r = on.part_of(&noise(a.shape().0, 4)).unwrap();
+                    let r = partition.part_of(&noise(a.shape().0, 4)).unwrap();
                     let (mut z, mut expected) = (r.like().unwrap(), r.like().unwrap());
                     m.apply(&r, &mut z);
                     rebuilt.apply(&r, &mut expected);
@@ -133,11 +133,11 @@ fn refused_values_change_nothing() {
             broken.values_mut()[at] = value;
             on_ranks(ranks, |comm| {
                 let (here, mut m) = build(&parameters(), &first, comm, &layout);
-                let on = here.rows();
-                let r = on.part_of(&noise(first.shape().0, 4)).unwrap();
+                let partition = here.rows();
+                let r = partition.part_of(&noise(first.shape().0, 4)).unwrap();
                 let (mut z, mut after) = (r.like().unwrap(), r.like().unwrap());
                 m.apply(&r, &mut z);
-                let rows = GlobalRows::of(&broken, on.layout().range(on.rank())).unwrap();
+                let rows = GlobalRows::of(&broken, partition.layout().range(partition.rank())).unwrap();
                 let error = m.update(&rows).unwrap_err().to_string();
                 assert!(error.contains("row 1800"), "{error}");
                 m.apply(&r, &mut after);
@@ -184,13 +184,13 @@ fn unconstrained_bodies_are_solved() {
         let layout = &layouts(&a, ranks)[0];
         let all = on_ranks(ranks, |comm| {
             let (_, mut m) = build(&parameters(), &a, comm.clone(), layout);
-            let on = Partition::new(comm, layout.clone()).unwrap();
-            let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-            let here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();
-            let b = on.part_of(&b).unwrap();
+            let partition = Partition::new(comm, layout.clone()).unwrap();
+            let rows = GlobalRows::of(&a, partition.layout().range(partition.rank())).unwrap();
+            let here = DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap();
+            let b = partition.part_of(&b).unwrap();
             let (mut x, mut z) = (b.like().unwrap(), b.like().unwrap());
             m.apply(&b, &mut z);
-            let ones = on.vector(vec![1.0; on.count()]).unwrap();
+            let ones = partition.vector(vec![1.0; partition.count()]).unwrap();
             let mut of_ones = ones.like().unwrap();
             m.apply(&ones, &mut of_ones);
             assert!(of_ones.dot(&ones).read() > 0.0 && of_ones.norm().is_finite());

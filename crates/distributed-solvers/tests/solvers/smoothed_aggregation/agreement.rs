@@ -38,14 +38,14 @@ fn arguments_that_differ_are_an_error_on_every_rank() {
         for odd in [0, 2] {
             let found = on_ranks(3, |comm| {
                 let comm = Counted::new(comm);
-                let on = Partition::new(comm.clone(), layout.clone()).unwrap();
+                let partition = Partition::new(comm.clone(), layout.clone()).unwrap();
                 let own = layout.range(comm.rank());
                 let rows = GlobalRows::of(&problem.matrix, own).unwrap();
                 let (parameters, vectors) =
                     if comm.rank() == odd { (parameters_of_other, vectors) } else { (parameters, Some(3)) };
-                let kernel = vectors.map(|k| NearKernel::constants(3 * on.count(), k).unwrap());
+                let kernel = vectors.map(|k| NearKernel::constants(3 * partition.count(), k).unwrap());
                 comm.restart();
-                let error = parameters.build(&on, &rows, kernel.as_ref()).map(drop).unwrap_err();
+                let error = parameters.build(&partition, &rows, kernel.as_ref()).map(drop).unwrap_err();
                 (error, messages(&comm))
             });
             let other = if odd == 0 { 1 } else { odd };

@@ -22,9 +22,9 @@ pub(crate) fn layout(problem: &Problem, ranks: usize) -> Layout {
 }
 
 /// The own rows of the near-kernel.
-fn kernel<C: Communicator>(problem: &Problem, on: &Partition<C>) -> NearKernel {
-    let (all, b) = (&problem.near_kernel, on.layout().block());
-    let range = on.layout().range(on.rank());
+fn kernel<C: Communicator>(problem: &Problem, partition: &Partition<C>) -> NearKernel {
+    let (all, b) = (&problem.near_kernel, partition.layout().block());
+    let range = partition.layout().range(partition.rank());
     let rows = range.start as usize * b * all.vectors()..range.end as usize * b * all.vectors();
     NearKernel::from_rows(all.vectors(), all.values()[rows].to_vec()).unwrap()
 }
@@ -35,10 +35,10 @@ pub(crate) fn build<C: Communicator>(
     comm: C,
     layout: Layout,
 ) -> (DistMatrix<C>, DistHierarchy<C>) {
-    let on = Partition::new(comm, layout).unwrap();
-    let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-    let m = parameters.build(&on, &rows, Some(&kernel(problem, &on))).unwrap();
-    (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), m)
+    let partition = Partition::new(comm, layout).unwrap();
+    let rows = GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank())).unwrap();
+    let m = parameters.build(&partition, &rows, Some(&kernel(problem, &partition))).unwrap();
+    (DistMatrix::new(&partition, &partition, &rows, Spmv::Halo).unwrap(), m)
 }
 
 /// Iterations of conjugate gradients, and levels on ranks and in all.
@@ -193,12 +193,12 @@ fn the_cycle_is_symmetric_and_positive() {
 fn a_near_kernel_is_checked() {
     let problem = poisson2d(30).unwrap();
     let errors = on_ranks(2, |comm| {
-        let on = Partition::new(comm, layout(&problem, 2)).unwrap();
-        let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-        let m = parameters().build(&on, &rows, None).unwrap();
+        let partition = Partition::new(comm, layout(&problem, 2)).unwrap();
+        let rows = GlobalRows::of(&problem.matrix, partition.layout().range(partition.rank())).unwrap();
+        let m = parameters().build(&partition, &rows, None).unwrap();
         assert!(m.operator_complexity() < 2.0 && m.to_string().lines().count() == m.divided() + 2);
-        let short = NearKernel::constants(449 + on.rank(), 1).unwrap();
-        parameters().build(&on, &rows, Some(&short)).map(drop)
+        let short = NearKernel::constants(449 + partition.rank(), 1).unwrap();
+        parameters().build(&partition, &rows, Some(&short)).map(drop)
     });
     let short = DistError::Length { what: "the rows of the near-kernel", expected: 450, found: 449 };
     let told = DistError::Elsewhere { rank: 0, reason: short.to_string() };
@@ -209,11 +209,11 @@ fn a_near_kernel_is_checked() {
 #[test]
 fn an_indefinite_block_is_an_error_on_every_rank() {
     let errors = on_ranks(3, |comm| {
-        let on = Partition::new(comm, Layout::even(600, 1, 3).unwrap()).unwrap();
-        let sign = if on.rank() == 1 { -1.0 } else { 1.0 };
-        let own = on.layout().range(on.rank());
+        let partition = Partition::new(comm, Layout::even(600, 1, 3).unwrap()).unwrap();
+        let sign = if partition.rank() == 1 { -1.0 } else { 1.0 };
+        let own = partition.layout().range(partition.rank());
         let rows = GlobalRows::new(own.start, (1, 1), (0..=200).collect(), own.collect(), vec![sign; 200]);
-        parameters().build(&on, &rows.unwrap(), None).map(drop)
+        parameters().build(&partition, &rows.unwrap(), None).map(drop)
     });
     assert!(errors.iter().all(Result::is_err), "{errors:?}");
 }

@@ -17,8 +17,8 @@ fn even<C: Communicator>(a: &Bsr<f64>, comm: C) -> Arc<Partition<C>> {
     Partition::new(comm, layout).unwrap()
 }
 
-fn own<C: Communicator>(a: &Bsr<f64>, on: &Partition<C>) -> GlobalRows<f64> {
-    GlobalRows::of(a, on.layout().range(on.rank())).unwrap()
+fn own<C: Communicator>(a: &Bsr<f64>, partition: &Partition<C>) -> GlobalRows<f64> {
+    GlobalRows::of(a, partition.layout().range(partition.rank())).unwrap()
 }
 
 fn parameters(gather_below: usize) -> DistMultigrid {
@@ -26,8 +26,8 @@ fn parameters(gather_below: usize) -> DistMultigrid {
 }
 
 /// The own part of M r.
-fn applied<C: Communicator>(m: &mut DistHierarchy<C>, on: &Arc<Partition<C>>) -> Vec<f64> {
-    let r = on.part_of(&noise(on.layout().unknowns(), 4)).unwrap();
+fn applied<C: Communicator>(m: &mut DistHierarchy<C>, partition: &Arc<Partition<C>>) -> Vec<f64> {
+    let r = partition.part_of(&noise(partition.layout().unknowns(), 4)).unwrap();
     let mut z = r.like().unwrap();
     m.apply(&r, &mut z);
     z.own().to_vec()
@@ -46,16 +46,16 @@ fn an_update_follows_the_values() {
     let other = assembly::from_triplets_blocked(n as usize, n as usize, (3, 3), &entries).unwrap();
     for ranks in [1, 2, 3] {
         on_ranks(ranks, |comm| {
-            let on = even(&first, comm);
-            let mut m = parameters(300).build(&on, &own(&first, &on), None).unwrap();
+            let partition = even(&first, comm);
+            let mut m = parameters(300).build(&partition, &own(&first, &partition), None).unwrap();
             assert!(m.divided() > 0);
-            let before = applied(&mut m, &on);
-            assert_eq!(m.update(&own(&scaled, &on)).unwrap(), Reused::Structure);
-            assert!(applied(&mut m, &on).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
-            assert_eq!(m.update(&own(&second, &on)).unwrap(), Reused::Structure);
-            let mut rebuilt = parameters(300).build(&on, &own(&second, &on), None).unwrap();
-            let a = DistMatrix::new(&on, &on, &own(&second, &on), Spmv::Halo).unwrap();
-            let b = on.part_of(&noise(3 * 33 * 33, 3)).unwrap();
+            let before = applied(&mut m, &partition);
+            assert_eq!(m.update(&own(&scaled, &partition)).unwrap(), Reused::Structure);
+            assert!(applied(&mut m, &partition).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
+            assert_eq!(m.update(&own(&second, &partition)).unwrap(), Reused::Structure);
+            let mut rebuilt = parameters(300).build(&partition, &own(&second, &partition), None).unwrap();
+            let a = DistMatrix::new(&partition, &partition, &own(&second, &partition), Spmv::Halo).unwrap();
+            let b = partition.part_of(&noise(3 * 33 * 33, 3)).unwrap();
             let iterations = [&mut m, &mut rebuilt].map(|m| {
                 let mut x = b.like().unwrap();
                 let report = Cg::new(Stop::relative(1e-8)).solve(&a, m, &b, &mut x).unwrap();
@@ -63,11 +63,11 @@ fn an_update_follows_the_values() {
                 report.iterations
             });
             assert!(10 * iterations[0] <= 12 * iterations[1], "{iterations:?}");
-            m.update(&own(&first, &on)).unwrap();
-            assert_eq!(applied(&mut m, &on), before);
-            assert_eq!(m.update(&own(&other, &on)).unwrap(), Reused::Nothing);
-            let mut rebuilt = parameters(300).build(&on, &own(&other, &on), None).unwrap();
-            assert_eq!(applied(&mut m, &on), applied(&mut rebuilt, &on));
+            m.update(&own(&first, &partition)).unwrap();
+            assert_eq!(applied(&mut m, &partition), before);
+            assert_eq!(m.update(&own(&other, &partition)).unwrap(), Reused::Nothing);
+            let mut rebuilt = parameters(300).build(&partition, &own(&other, &partition), None).unwrap();
+            assert_eq!(applied(&mut m, &partition), applied(&mut rebuilt, &partition));
         });
     }
 }
@@ -91,12 +91,12 @@ fn refused_values_change_nothing() {
     ];
     for ranks in [1, 2, 3] {
         on_ranks(ranks, |comm| {
-            let on = even(&first, comm);
-            let mut m = parameters(300).build(&on, &own(&first, &on), None).unwrap();
-            let before = applied(&mut m, &on);
+            let partition = even(&first, comm);
+            let mut m = parameters(300).build(&partition, &own(&first, &partition), None).unwrap();
+            let before = applied(&mut m, &partition);
             for (k, refused) in all.iter().enumerate() {
-                assert!(m.update(&own(refused, &on)).is_err(), "{k}");
-                assert_eq!(applied(&mut m, &on), before, "{k}");
+                assert!(m.update(&own(refused, &partition)).is_err(), "{k}");
+                assert_eq!(applied(&mut m, &partition), before, "{k}");
             }
         });
     }
@@ -139,13 +139,13 @@ fn unconstrained_bodies_are_solved() {
         let mut one = 0;
         for ranks in [1, 2, 3, 4] {
             let iterations = on_ranks(ranks, |comm| {
-                let on = even(&a, comm);
-                let mut m = parameters(gather_below).build(&on, &own(&a, &on), None).unwrap();
+                let partition = even(&a, comm);
+                let mut m = parameters(gather_below).build(&partition, &own(&a, &partition), None).unwrap();
                 assert!(m.divided() > 0, "{m}");
-                let here = DistMatrix::new(&on, &on, &own(&a, &on), Spmv::Halo).unwrap();
-                let kernel = kernel.iter().map(|ones| on.part_of(ones).unwrap()).collect();
+                let here = DistMatrix::new(&partition, &partition, &own(&a, &partition), Spmv::Halo).unwrap();
+                let kernel = kernel.iter().map(|ones| partition.part_of(ones).unwrap()).collect();
                 let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::new(kernel).unwrap());
-                let b = on.part_of(&b).unwrap();
+                let b = partition.part_of(&b).unwrap();
                 let mut x = b.like().unwrap();
                 let report = cg.solve(&here, &mut m, &b, &mut x).unwrap();
                 assert_eq!(report.outcome, Outcome::Converged, "{sides:?} on {ranks}: {report}");
@@ -201,9 +201,9 @@ fn ties_behind_the_border_count() {
     let whole = even(&a, SelfComm);
     let expected = apply(&whole, &own(&a, &whole));
     let found = on_ranks(2, |comm| {
-        let on = even(&a, comm);
-        let mut m = parameters(1000).build(&on, &own(&a, &on), None).unwrap();
-        applied(&mut m, &on)
+        let partition = even(&a, comm);
+        let mut m = parameters(1000).build(&partition, &own(&a, &partition), None).unwrap();
+        applied(&mut m, &partition)
     });
     let largest = expected.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
     for (k, (z, e)) in found.concat().iter().zip(&expected).enumerate() {

@@ -42,7 +42,7 @@ fn chosen<C: Communicator>(comm: &C, options: &Solve) -> Result<(Vec<u64>, OpenC
             ))
         };
         let device = all.get(number).ok_or_else(lacks)?;
-        Ok((number as u64, OpenCl::on(device).map_err(|error| Failure::OpenCl(error.into()))?))
+        Ok((number as u64, OpenCl::new(device).map_err(|error| Failure::OpenCl(error.into()))?))
     });
     let (number, device) = together(comm, opened)?;
     let mut own = Vec::new();
@@ -56,13 +56,13 @@ pub(crate) fn solve<C: Communicator>(
     comm: &Counted<C>,
     options: &Solve,
     input: &Input,
-    on: &Arc<Partition<Counted<C>>>,
+    partition: &Arc<Partition<Counted<C>>>,
 ) -> Result<Solved<Counted<C>>, Failure> {
     let begun = Instant::now();
     let (devices, device) = chosen(comm, options)?;
-    let a = DistDeviceMatrix::new(&device, on, &input.rows)?;
-    let b = DistDeviceVector::new(on, &device, &input.b)?;
-    let mut x = DistDeviceVector::new(on, &device, &input.x0)?;
+    let a = DistDeviceMatrix::new(&device, partition, &input.rows)?;
+    let b = DistDeviceVector::new(partition, &device, &input.b)?;
+    let mut x = DistDeviceVector::new(partition, &device, &input.x0)?;
     let (matrix, then) = (Spent::since(begun), Instant::now());
     let backend = RankDevice::new(&device);
     let (rows, mut table) = (&input.rows, None);
@@ -72,12 +72,12 @@ pub(crate) fn solve<C: Communicator>(
         Precond::BlockJacobi => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
         Precond::Sa => {
             let kernel = input.near_kernel.as_ref();
-            let hierarchy = options.aggregation.parameters().build_at(on, rows, kernel, &backend)?;
+            let hierarchy = options.aggregation.parameters().build_at(partition, rows, kernel, &backend)?;
             table = Some(hierarchy.to_string());
             Box::new(hierarchy)
         }
         Precond::Mas => {
-            let domains = options.domains.parameters().build_at(on, rows, &backend)?;
+            let domains = options.domains.parameters().build_at(partition, rows, &backend)?;
             table = Some(domains.to_string());
             Box::new(domains)
         }
@@ -86,7 +86,7 @@ pub(crate) fn solve<C: Communicator>(
     comm.barrier()?;
     let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
-    let x = on.vector(together(comm, x.read().map_err(Failure::Core))?)?;
-    let own = [on.count(), a.ghosts(), a.bytes_sent()];
+    let x = partition.vector(together(comm, x.read().map_err(Failure::Core))?)?;
+    let own = [partition.count(), a.ghosts(), a.bytes_sent()];
     Ok(Solved { x, setup, run, table, own, devices: Some(devices) })
 }

@@ -88,8 +88,8 @@ impl Input {
         let nodes = n / size;
         let divided = divide(options, nodes as u64, size, comm.size(), positions.as_deref());
         let (order, layout) = together(comm, divided)?;
-        let on = Partition::new(comm.clone(), layout.clone())?;
-        let rows = assemble(&on, piece, &order)?;
+        let partition = Partition::new(comm.clone(), layout.clone())?;
+        let rows = assemble(&partition, piece, &order)?;
         let mut nnz = [(rows.columns().len() * size * size) as f64];
         comm.all_reduce(&mut nnz)?;
         let own = layout.range(comm.rank());
@@ -152,15 +152,15 @@ fn renumbered(a: Bsr<f64>, first: u64, order: &Order) -> Result<GlobalRows<f64>,
 /// An entry that the file has several times is added as often, in the order of the file. A sum over the entries of a
 /// piece would depend on where pieces end, and so on the number of ranks.
 fn assemble<C: Communicator>(
-    on: &Arc<Partition<C>>,
+    partition: &Arc<Partition<C>>,
     piece: Piece,
     order: &Order,
 ) -> Result<GlobalRows<f64>, DistError> {
-    let size = on.layout().block();
+    let size = partition.layout().block();
     let place = |i: u32| (order.of(u64::from(i) / size as u64), i as usize % size);
     let mut scalars: Vec<_> = piece.entries.into_iter().map(|(i, j, v)| (place(i), place(j), v)).collect();
     scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: the order of the file within a block
-    let mut entries = Entries::new(on, on.layout().rows(), size);
+    let mut entries = Entries::new(partition, partition.layout().rows(), size);
     let mut added = Ok(());
     let mut blocks = Vec::new(); // the k-th block has the k-th value of each entry
     let mut times = vec![0; size * size];
@@ -178,7 +178,7 @@ fn assemble<C: Communicator>(
             added = added.and_then(|()| entries.add(group[0].0.0, group[0].1.0, block));
         }
     }
-    agree(on.comm(), added)?;
+    agree(partition.comm(), added)?;
     entries.finish()
 }
 

@@ -50,12 +50,12 @@ fn pattern(n: usize, places: &[Vec<u8>]) -> Result<Pattern, SparseError> {
 /// to which they couple. All ranks call it. *Cost* a copy of these rows, and a pass over them.
 pub(crate) fn check<C: Communicator>(
     options: &Solve,
-    on: &Partition<C>,
+    partition: &Partition<C>,
     rows: &GlobalRows<f64>,
     order: &Order,
 ) -> Result<(), Failure> {
-    let own = on.layout().range(on.rank());
-    let (nodes, around) = around(on, rows)?;
+    let own = partition.layout().range(partition.rank());
+    let (nodes, around) = around(partition, rows)?;
     let checked = around.map_err(Failure::Sparse).and_then(|a| {
         let Some(values) = diagnose(&a).values else { return Ok(()) }; // not finite: the setup says where
         let method = name(options.method);
@@ -96,7 +96,7 @@ pub(crate) fn check<C: Communicator>(
             _ => Ok(()),
         }
     });
-    together(on.comm(), checked)
+    together(partition.comm(), checked)
 }
 
 /// A warning if one of the matrix and the near-kernel is ordered by component and the other by node, as `coarsen` gives it.
@@ -118,14 +118,14 @@ pub(crate) fn by_component(
 
 /// The square matrix of the nodes of this rank and those of other ranks to which they couple, and their numbers.
 fn around<C: Communicator>(
-    on: &Partition<C>,
+    partition: &Partition<C>,
     rows: &GlobalRows<f64>,
 ) -> Result<(Vec<u64>, Result<Bsr<f64>, SparseError>), CommError> {
-    let (own, b) = (on.layout().range(on.rank()), rows.block().0);
+    let (own, b) = (partition.layout().range(partition.rank()), rows.block().0);
     let mut ghosts: Vec<u64> = rows.columns().iter().copied().filter(|j| !own.contains(j)).collect();
     ghosts.sort_unstable();
     ghosts.dedup();
-    let told = on.fetch(&ghosts, |row, to| {
+    let told = partition.fetch(&ghosts, |row, to| {
         for (j, block) in rows.row((row - own.start) as usize) {
             pack([j], to);
             pack(block.iter().copied(), to);

@@ -56,14 +56,14 @@ pub(crate) fn run<C: Communicator>(
     let checked = if comm.rank() == 0 { files::check(options) } else { Ok(()) };
     together(comm, checked)?;
     let input = Input::load(comm, options)?;
-    let on = Partition::new(comm.clone(), input.layout.clone())?;
-    matrix::check(options, &on, &input.rows, &input.order)?;
+    let partition = Partition::new(comm.clone(), input.layout.clone())?;
+    matrix::check(options, &partition, &input.rows, &input.order)?;
     let read = Spent::since(begun);
 
     let (mode, schedule) = schedule::mode(comm, options, &input.layout)?;
     let solved = match options.backend {
-        BackendOption::Cpu => on_cpu(comm, options, &input, &on, mode),
-        BackendOption::Opencl => device::solve(comm, options, &input, &on),
+        BackendOption::Cpu => on_cpu(comm, options, &input, &partition, mode),
+        BackendOption::Opencl => device::solve(comm, options, &input, &partition),
     };
     let block = input.layout.block();
     let Solved { x, setup, run, table, own, devices } =
@@ -73,7 +73,7 @@ pub(crate) fn run<C: Communicator>(
     let ranks = Ranks::gather(comm, own, times.steps())?;
     if let Some(file) = &options.out {
         let mut all = vec![0.0; input.layout.unknowns()]; // other ranks than 0 write to parts of it
-        on.collect(x.own(), &mut all)?;
+        partition.collect(x.own(), &mut all)?;
         let write = || -> Result<(), Failure> {
             let x = input.order.given(&all, input.layout.block());
             match is_standard(file) {
@@ -93,20 +93,20 @@ fn on_cpu<C: Communicator>(
     comm: &Counted<C>,
     options: &Solve,
     input: &Input,
-    on: &Arc<Partition<Counted<C>>>,
+    partition: &Arc<Partition<Counted<C>>>,
     mode: Spmv,
 ) -> Result<Solved<Counted<C>>, Failure> {
     let begun = Instant::now();
-    let a = DistMatrix::new(on, on, &input.rows, mode)?;
-    let b = on.vector(input.b.clone())?;
-    let mut x = on.vector(input.x0.clone())?;
+    let a = DistMatrix::new(partition, partition, &input.rows, mode)?;
+    let b = partition.vector(input.b.clone())?;
+    let mut x = partition.vector(input.x0.clone())?;
     let (matrix, then) = (Spent::since(begun), Instant::now());
     let (mut m, table) = preconditioner(&a, options, input)?;
     let preconditioner = Spent::since(then);
     comm.barrier()?;
     let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
-    let own = [on.count(), a.ghosts(), a.bytes_sent()];
+    let own = [partition.count(), a.ghosts(), a.bytes_sent()];
     Ok(Solved { x, setup, run, table, own, devices: None })
 }
 

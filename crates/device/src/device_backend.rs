@@ -21,13 +21,13 @@ use crate::{Device, DeviceError, Recorded};
 /// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
 /// Backends on the same OpenCL device share programs.
 /// *Use* one backend for as long as possible. Threads may share a backend; their commands interleave.
-pub struct OnDevice<V, S = V> {
+pub struct DeviceBackend<V, S = V> {
     shared: Arc<Shared<V>>,
     stored: PhantomData<fn() -> S>,
 }
 
 /// The name of the device.
-impl<V, S> std::fmt::Display for OnDevice<V, S> {
+impl<V, S> std::fmt::Display for DeviceBackend<V, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(&self.shared.device, f)
     }
@@ -38,13 +38,13 @@ struct Shared<V> {
     queue: Mutex<Queue<V>>,
 }
 
-impl<T: Real> OnDevice<T, T> {
+impl<T: Real> DeviceBackend<T, T> {
     /// Returns a backend on a device.
     ///
     /// # Errors
     /// [`DeviceError::Precision`] if the device lacks `T`, [`DeviceError::Core`] if its compiler rejects the
     /// kernels ([`Error::Build`]) or a driver call fails.
-    pub fn on(device: &Device) -> Result<Self, DeviceError> {
+    pub fn new(device: &Device) -> Result<Self, DeviceError> {
         if !device.computes::<T>() {
             return Err(DeviceError::Precision { precision: T::NAME, found: 1 });
         }
@@ -57,22 +57,22 @@ impl<T: Real> OnDevice<T, T> {
     /// if there is no such accelerator.
     ///
     /// # Errors
-    /// [`DeviceError::Precision`] if there is no such device, and the errors of [`on`](Self::on).
+    /// [`DeviceError::Precision`] if there is no such device, and the errors of [`new`](Self::new).
     pub fn first(devices: &[Device]) -> Result<Self, DeviceError> {
         match Device::first::<T>(devices) {
-            Some(device) => Self::on(device),
+            Some(device) => Self::new(device),
             None => Err(DeviceError::Precision { precision: T::NAME, found: devices.len() }),
         }
     }
 
     /// Returns the same backend, but storing matrices and blocks in `f32`, which halves the traffic of a
     /// preconditioner.
-    pub fn mixed(&self) -> OnDevice<T, f32> {
-        OnDevice { shared: self.shared.clone(), stored: PhantomData }
+    pub fn mixed(&self) -> DeviceBackend<T, f32> {
+        DeviceBackend { shared: self.shared.clone(), stored: PhantomData }
     }
 }
 
-impl<V: Real, S> OnDevice<V, S> {
+impl<V: Real, S> DeviceBackend<V, S> {
     /// Returns the device of the backend.
     pub fn device(&self) -> &Device {
         &self.shared.device
@@ -132,32 +132,32 @@ impl<V: Real, S> OnDevice<V, S> {
     }
 
     /// Returns the same backend, but storing matrices in the precision of its vectors.
-    pub fn plain(&self) -> OnDevice<V> {
-        OnDevice { shared: self.shared.clone(), stored: PhantomData }
+    pub fn plain(&self) -> DeviceBackend<V> {
+        DeviceBackend { shared: self.shared.clone(), stored: PhantomData }
     }
 
     /// Returns the same backend, but storing matrices in `R`.
-    pub(crate) fn stored<R>(&self) -> OnDevice<V, R> {
-        OnDevice { shared: self.shared.clone(), stored: PhantomData }
+    pub(crate) fn stored<R>(&self) -> DeviceBackend<V, R> {
+        DeviceBackend { shared: self.shared.clone(), stored: PhantomData }
     }
 
-    pub(crate) fn is_same<R>(&self, other: &OnDevice<V, R>) -> bool {
+    pub(crate) fn is_same<R>(&self, other: &DeviceBackend<V, R>) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    pub(crate) fn assert_same<R>(&self, other: &OnDevice<V, R>) {
+    pub(crate) fn assert_same<R>(&self, other: &DeviceBackend<V, R>) {
         assert!(self.is_same(other), "operands of different backends");
     }
 }
 
-impl<V, S> Clone for OnDevice<V, S> {
+impl<V, S> Clone for DeviceBackend<V, S> {
     fn clone(&self) -> Self {
         Self { shared: self.shared.clone(), stored: PhantomData }
     }
 }
 
-impl<V: Real, S> fmt::Debug for OnDevice<V, S> {
+impl<V: Real, S> fmt::Debug for DeviceBackend<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OnDevice<{}> on {}", V::NAME, self.shared.device)
+        write!(f, "DeviceBackend<{}> on {}", V::NAME, self.shared.device)
     }
 }
