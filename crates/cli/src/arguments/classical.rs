@@ -15,15 +15,15 @@ pub(crate) struct Classical {
     pub(crate) rs_theta: Option<f64>,
     /// How a fine unknown is interpolated from its strong coarse neighbours [default: direct]
     #[arg(long, value_parser = named([
-        ("direct", "All its couplings are distributed over them", Interpolation::Direct),
+        ("direct", "By its couplings to them, scaled to the sum of all its couplings", Interpolation::Direct),
         (
             "classical",
-            "Strong couplings to fine unknowns are distributed by the couplings of those; more coarse unknowns",
+            "Strong fine neighbours are replaced by their own coarse neighbours; takes more coarse unknowns",
             Interpolation::Classical,
         ),
         (
             "modified",
-            "As classical, but only if those have a coarse neighbour in common; no more coarse unknowns",
+            "As classical, but only for fine neighbours with a common coarse neighbour; as few coarse unknowns as direct",
             Interpolation::Modified,
         ),
     ]))]
