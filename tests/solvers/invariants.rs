@@ -210,10 +210,12 @@ fn failed_update_keeps_the_old_state() {
     });
 }
 
-/// The first system is large enough for loops over vectors, and the second for products and loops over domains.
+/// The first system is large enough for loops over vectors, and the second for products and loops over domains. Factors are
+/// computed on the calling thread.
 #[test]
 fn threads_do_not_change_bits() {
-    bits_are_equal(&["poisson2d:260", "cloth:81"], &[7], |name| !common::has_loops_of_another(name));
+    let selected = |name: &str| name != "cholesky" && !common::has_loops_of_another(name);
+    bits_are_equal(&["poisson2d:260", "cloth:81"], &[7], selected);
 }
 
 #[test]
