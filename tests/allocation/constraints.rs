@@ -31,7 +31,7 @@ fn constrain(c: &mut Constraints, first: usize) {
 pub(crate) fn run() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
-            let n = 12_000; // large enough for several threads
+            let n = if threads > 1 { 12_000 } else { 1000 }; // large enough for several threads
             let a = band(n, 3);
             let x = vec![1.0; 3 * n as usize];
             let points = vec![[0.0, 1.0, 2.0]; n as usize];

@@ -23,7 +23,7 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
 pub(crate) fn run() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
-            let n = 12_000; // large enough for several threads
+            let n = if threads > 1 { 12_000 } else { 1000 }; // large enough for several threads
             let (a, p) = (band(n, 3, (3, 3), 1), band(n, 1, (3, 6), 4));
             let scalar = band(3 * n, 3, (1, 1), 1);
             let (x, mut y) = (vec![1.0; 3 * n as usize], vec![0.0; 3 * n as usize]);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An option, a run, and words that change it.
@@ -23,37 +24,64 @@ pub(crate) fn listed(help: &[u8]) -> BTreeSet<String> {
 }
 
 /// Checks that there is a case for each listed option, and that its words change the traces of its run. Words that begin
-/// with `-` are added to the run, others replace it. `@` stands for `words`, which all runs have.
+/// with `-` are added to the run, others replace it. `@` stands for `words`, which all runs have. Two runs are made at once.
 pub(crate) fn check(
     what: &str,
     listed: &BTreeSet<String>,
     words: &str,
     cases: &[Case],
-    traces: impl Fn(&str) -> Vec<String>,
+    traces: impl Fn(&str) -> Vec<String> + Sync,
 ) {
     let here: Vec<_> = cases.iter().filter(|case| listed.contains(case.0)).collect();
     let tested: BTreeSet<String> = here.iter().map(|case| case.0.to_owned()).collect();
     assert_eq!(*listed, tested, "options of {what}, and options with a case");
-    let (mut runs, mut idle) = (BTreeMap::new(), Vec::new());
-    for (option, run, change) in here {
+    let pairs = here.iter().map(|(option, run, change)| {
         let run = run.replace('@', words);
         let changed = match change.starts_with('-') {
             true => format!("{run} {change}"),
             false => change.replace('@', words),
         };
-        let base = runs.entry(run.clone()).or_insert_with(|| traces(&run));
-        let after = traces(&changed);
+        (option, run, changed)
+    });
+    let pairs: Vec<_> = pairs.collect();
+    let all: BTreeSet<&str> =
+        pairs.iter().flat_map(|(_, run, changed)| [run.as_str(), changed.as_str()]).collect();
+    let bases: BTreeSet<&str> = pairs.iter().map(|(_, run, _)| run.as_str()).collect();
+    let done = two_at_once(&all.into_iter().collect::<Vec<_>>(), &traces);
+    let mut idle = Vec::new();
+    for (option, run, changed) in &pairs {
+        let after = &done[changed.as_str()];
         let is_twice = after.iter().any(|line| line.contains("cannot be used multiple times"));
         assert!(!is_twice, "--{option} is refused because it is there twice: {changed}");
-        if after == *base {
+        if *after == done[run.as_str()] {
             idle.push(format!("--{option}: {run} / {changed}"));
         }
     }
     assert!(idle.is_empty(), "options of {what} without effect: {idle:#?}");
     // What is no option has an effect on the trace, or the cases above say nothing.
-    for (run, base) in runs.into_iter().take(4) {
-        assert_eq!(traces(&run), base, "{run} is not the same twice");
+    let some: Vec<&str> = bases.into_iter().take(2).collect();
+    for (run, again) in two_at_once(&some, &traces) {
+        assert_eq!(again, done[run], "{run} is not the same twice");
     }
+}
+
+/// The traces of runs, of which two threads make one after another.
+fn two_at_once<'a>(
+    runs: &[&'a str],
+    traces: &(impl Fn(&str) -> Vec<String> + Sync),
+) -> BTreeMap<&'a str, Vec<String>> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let found = traces(run);
+            done.lock().unwrap().insert(run, found);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    done.into_inner().unwrap()
 }
 
 /// A folder that is deleted after the test.

@@ -137,6 +137,23 @@ pub(crate) fn multigrids() -> Vec<Named<f64>> {
     )
 }
 
+/// Whether the loops of a method are those of others in the lists: a test of loops on several threads needs only these.
+pub(crate) fn has_loops_of_another(name: &str) -> bool {
+    [
+        "l1-jacobi",
+        "l1-block-jacobi",
+        "ssor",
+        "mas exact top",
+        "plain aggregation mixed",
+        "skinning mixed",
+        "node embedding mixed",
+        "sa w-cycle",
+        "sa f-cycle",
+        "sa fitted w-cycle",
+    ]
+    .contains(&name)
+}
+
 /// Multigrid in f32.
 pub(crate) fn single_multigrids() -> Vec<Named<f32>> {
     let mut all: Vec<Named<f32>> = coarsenings!(Cpu::single(), "");

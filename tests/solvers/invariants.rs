@@ -12,8 +12,16 @@ fn dot<V: Real>(x: &[V], y: &[V]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x.as_f64() * y.as_f64()).sum()
 }
 
-fn for_each<V: Real>(methods: Vec<Named<V>>, mut invariant: impl FnMut(&str, &Bsr<f64>, Named<V>)) {
-    for (system, a) in systems() {
+fn for_each<V: Real>(methods: Vec<Named<V>>, invariant: impl FnMut(&str, &Bsr<f64>, Named<V>)) {
+    on_each_of(systems(), methods, invariant);
+}
+
+fn on_each_of<V: Real>(
+    systems: Vec<(String, Bsr<f64>)>,
+    methods: Vec<Named<V>>,
+    mut invariant: impl FnMut(&str, &Bsr<f64>, Named<V>),
+) {
+    for (system, a) in systems {
         for method in &methods {
             invariant(&format!("{} on {system}", method.0), &a, *method);
         }
@@ -109,16 +117,27 @@ fn block_diagonal_matrices_are_solved_exactly() {
 }
 
 /// An update with new values equals a new build; an update with the same values changes no bit; a new pattern
-/// causes a rebuild.
+/// causes a rebuild. Values in f32 pass through the same code, so one scalar system and one of blocks suffice.
 #[test]
 fn update_equals_rebuild() {
-    updates_like_a_rebuild(preconditioners());
-    updates_like_a_rebuild(mixed_preconditioners());
-    updates_like_a_rebuild(single_preconditioners());
+    let small = |(name, _): &(String, Bsr<f64>)| !name.contains('_');
+    let named = |name: &str| (name.to_owned(), common::problem(name).matrix);
+    let two = || Vec::from(["poisson2d:17", "cloth:12"].map(named));
+    updates_like_a_rebuild(systems().into_iter().filter(small).collect(), preconditioners());
+    updates_like_a_rebuild(two(), mixed_preconditioners());
+    updates_like_a_rebuild(two(), single_preconditioners());
 }
 
-fn updates_like_a_rebuild<V: Real>(methods: Vec<Named<V>>) {
-    for_each(methods, |name, a, (_, build)| {
+#[test]
+#[ignore = "13 s: run by .ci/full"]
+fn long_update_equals_rebuild() {
+    updates_like_a_rebuild(systems(), preconditioners());
+    updates_like_a_rebuild(systems(), mixed_preconditioners());
+    updates_like_a_rebuild(systems(), single_preconditioners());
+}
+
+fn updates_like_a_rebuild<V: Real>(systems: Vec<(String, Bsr<f64>)>, methods: Vec<Named<V>>) {
+    on_each_of(systems, methods, |name, a, (_, build)| {
         let r: Vec<V> = noise(a.shape().0, 7).into_iter().map(V::from_f64).collect();
         let mut changed = a.clone();
         let shift: Vec<usize> = (0..a.pattern().rows()).map(|i| a.pattern().find(i, i).unwrap()).collect();
@@ -191,24 +210,28 @@ fn failed_update_keeps_the_old_state() {
     });
 }
 
+/// The first system is large enough for loops over vectors, and the second for products and loops over domains. Factors are
+/// computed on the calling thread.
 #[test]
 fn threads_do_not_change_bits() {
-    bits_are_equal(&["poisson2d:260", "cloth:81"], &[7]);
+    let selected = |name: &str| name != "cholesky" && !common::has_loops_of_another(name);
+    bits_are_equal(&["poisson2d:260", "cloth:81"], &[7], selected);
 }
 
 #[test]
 #[ignore = "a minute: run by .ci/full"]
 fn long_threads_do_not_change_bits() {
-    bits_are_equal(&["poisson2d:260", "elasticity3d:20", "cloth:81"], &[2, 7]);
+    bits_are_equal(&["poisson2d:260", "elasticity3d:20", "cloth:81"], &[2, 7], |_| true);
 }
 
 /// Setup and application have the bits of one thread, on systems large enough for several.
-fn bits_are_equal(systems: &[&str], numbers: &[usize]) {
+fn bits_are_equal(systems: &[&str], numbers: &[usize], selected: fn(&str) -> bool) {
     for &system in systems {
         let a = common::problem(system).matrix;
         let r = noise(a.shape().0, 9);
         let mixed = if system == "cloth:81" { mixed_preconditioners() } else { vec![] };
-        for (name, build) in preconditioners().into_iter().chain(multigrids()).chain(mixed) {
+        let all = preconditioners().into_iter().chain(multigrids()).chain(mixed);
+        for (name, build) in all.filter(|(name, _)| selected(name)) {
             if name == "cholesky" && system != "cloth:81" {
                 continue; // factors are computed on the calling thread; the other systems would take minutes
             }
@@ -230,7 +253,7 @@ fn solves_at_once_do_not_meet() {
         let b = noise(p.matrix.shape().0, 5);
         let mut x = vec![0.0; b.len()];
         let mut m = tamstorf().build(p.system(), &Cpu::mixed()).unwrap();
-        let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+        let report = Cg::new(Stop::relative(1e-4)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
         report.converged().unwrap();
         x
     };

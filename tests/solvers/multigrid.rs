@@ -30,9 +30,10 @@ fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
 #[test]
 fn iterations_of_tamstorf_do_not_grow_with_the_mesh() {
     let tamstorf = tamstorf();
-    let poisson = ["poisson3d:20", "poisson3d:40", "poisson3d:60"].map(|name| iterations(name, tamstorf));
+    // Larger meshes: `pyamg::long_growth_of_tamstorf_is_that_of_pyamg`.
+    let poisson = ["poisson3d:20", "poisson3d:40"].map(|name| iterations(name, tamstorf));
     assert!(poisson.iter().all(|&i| i <= 12), "{poisson:?}");
-    assert!(poisson[2] as f64 <= 1.3 * poisson[0] as f64 + 1.0, "{poisson:?}");
+    assert!(poisson[1] as f64 <= 1.3 * poisson[0] as f64 + 1.0, "{poisson:?}");
     let elasticity = ["elasticity3d:10", "elasticity3d:20"].map(|name| iterations(name, tamstorf));
     assert!(elasticity[1] as f64 <= 1.5 * elasticity[0] as f64, "{elasticity:?}");
     let mut turning = tamstorf;

@@ -63,7 +63,8 @@ fn without_a_platform_there_is_no_backend() {
 }
 
 #[test]
-fn kernels_are_cuda_too() {
+#[ignore = "10 s: run by .ci/full"]
+fn long_kernels_are_cuda_too() {
     let Some(library) = library() else { return };
     let folder = std::env::temp_dir().join(format!("coarsen-cuda-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -126,7 +127,7 @@ fn assembled_there(backend: &OpenCl<f64>) {
 /// Tests vectors, products, assembly and updates from the assembled matrix. Also tests conjugate gradients
 /// with domains whose structure and inverses are computed on the GPU.
 #[test]
-#[ignore = "run by kernels_are_cuda_too"]
+#[ignore = "run by long_kernels_are_cuda_too"]
 fn a_simulated_gpu_equals_the_cpu() {
     let device = &devices().unwrap()[0];
     assert!(device.accelerator && device.platform.contains("CUDA through NVRTC"), "{device}");

@@ -170,8 +170,8 @@ fn within_the_given(rows: &[Row]) -> bool {
 
 #[test]
 fn a_plate_warms_up() {
-    let rows = program("plate", &["--grid", "24", "--steps", "17"]);
-    assert!(rows.len() == 17 && within_the_given(&rows));
+    let rows = program("plate", &["--grid", "24", "--steps", "9"]); // the last with another time step
+    assert!(rows.len() == 9 && within_the_given(&rows));
     assert!(rows.iter().all(|r| r.report.iterations <= 10));
     assert!(rows.windows(2).all(|pair| pair[1].energy > pair[0].energy));
 }
@@ -210,7 +210,7 @@ fn real_meshes_conduct() {
     let Some(folder) = data::data() else { return };
     for name in ["c3d_spot.obj.gz", "gpuipc_bunny.msh.gz"] {
         let file = folder.join("meshes").join(name);
-        let rows = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steps", "3"]);
+        let rows = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steps", "1"]);
         assert!(rows.iter().all(|r| r.report.iterations <= 12), "{name}");
         let steady = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steady"]);
         assert!(steady[0].report.iterations <= 25, "{name}");
@@ -272,7 +272,7 @@ fn every_backend_gives_the_same_table_and_picture() {
         assert!(name == "cpu" || !required || backend.to_string().starts_with("opencl"), "{backend}");
         let out = out.join(name);
         let options =
-            Options::parse_from(["heat", "--grid", "24", "--steps", "10", "--out", out.to_str().unwrap()]);
+            Options::parse_from(["heat", "--grid", "24", "--steps", "3", "--out", out.to_str().unwrap()]);
         run(backend, &options).unwrap()
     };
     let (cpu, auto) = (run_on("cpu"), run_on("auto"));

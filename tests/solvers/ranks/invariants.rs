@@ -12,7 +12,17 @@ use crate::common::{noise, small_embedding, small_sa, small_skinning, systems};
 
 #[test]
 fn ranks_pass_the_conformance_tests_of_a_backend() {
-    for weights in SHARES {
+    conform(&[&[2, 0, 1]]);
+}
+
+#[test]
+#[ignore = "6 s: run by .ci/full"]
+fn long_ranks_pass_the_conformance_tests_of_a_backend() {
+    conform(&SHARES);
+}
+
+fn conform(shares: &[&[usize]]) {
+    for weights in shares {
         on_ranks(weights, |backend| conformance::check(backend, 1e-14));
     }
 }
@@ -249,7 +259,7 @@ const PRECONDITIONERS: [(&str, Build); 9] = [
 
 #[test]
 fn preconditioners_and_cycles_do_not_know_of_ranks() {
-    ranks_are_equal(|name| ["poisson3d:8", "elasticity3d:5", "cloth:12"].contains(&name));
+    ranks_are_equal(|name| ["poisson3d:8", "elasticity3d:5"].contains(&name));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use coarsen_relax::{BlockJacobi, Ic0};
 use coarsen_smoothed_aggregation::smoothed_aggregation;
 use coarsen_sparse::{Bsr, System};
 
+/// Three sizes of each kind, the largest last.
 const PROBLEMS: [&str; 21] = [
     "cloth:15",
     "cloth:31",
@@ -77,10 +78,10 @@ fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
     best
 }
 
-#[test]
-fn auto_spends_at_most_twice_the_work_of_the_best() {
+/// Checks each problem, and returns the geometric mean of the ratios to the best.
+fn mean_ratio(problems: &[&str]) -> f64 {
     let mut product = 1.0_f64;
-    for spec in PROBLEMS {
+    for spec in problems {
         let plain = Problem::parse(spec, &Options::default()).unwrap().matrix;
         let a = scrambled(&plain, 11).unwrap();
         let b = random_vector(a.shape().0, 1);
@@ -94,7 +95,21 @@ fn auto_spends_at_most_twice_the_work_of_the_best() {
         assert!(solved.work <= 2.0 * best + SMALL, "{spec}: {ratio:.2} times the best\n{solved}");
         product *= ratio;
     }
-    let mean = product.powf(1.0 / PROBLEMS.len() as f64);
+    product.powf(1.0 / problems.len() as f64)
+}
+
+/// The largest of each kind takes most of the time, and is left out.
+#[test]
+fn auto_spends_at_most_twice_the_work_of_the_best() {
+    for sizes in PROBLEMS.as_chunks::<3>().0 {
+        mean_ratio(&sizes[..2]);
+    }
+}
+
+#[test]
+#[ignore = "15 s: run by .ci/full"]
+fn long_auto_spends_at_most_twice_the_work_of_the_best() {
+    let mean = mean_ratio(&PROBLEMS);
     assert!(mean <= 1.25, "{mean:.2} in the geometric mean");
 }
 

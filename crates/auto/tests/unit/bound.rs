@@ -166,7 +166,7 @@ fn plan(costs: Costs, of: usize, total: f64, memory: usize, single: bool) -> Pla
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 10_000, rng_seed: RngSeed::Fixed(1988), failure_persistence: None, ..ProptestConfig::default()
+        cases: 2500, rng_seed: RngSeed::Fixed(1988), failure_persistence: None, ..ProptestConfig::default()
     })]
 
     #[test]

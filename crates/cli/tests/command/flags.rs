@@ -315,8 +315,31 @@ fn options_of_preconditioners_are_refused_beside_others() {
     }
 }
 
+/// Of the options of a preconditioner, one: the others are read by the same code, and `solve` is tested with all.
 #[test]
 fn options_of_compare_have_an_effect() {
+    const FIRST: [&str; 5] =
+        ["sa-cycle", "rs-interpolation", "mas-domain", "as-domain", "skinning-control-points"];
+    let is_other = |case: &Case| {
+        let of_one =
+            ["sa-", "rs-", "mas-", "as-", "skinning-"].iter().any(|family| case.0.starts_with(family));
+        of_one && !FIRST.contains(&case.0)
+    };
+    let (others, cases): (Vec<Case>, Vec<Case>) = cases_of_compare().into_iter().partition(is_other);
+    let mut listed = listed("compare");
+    others.iter().for_each(|(option, ..)| assert!(listed.remove(*option), "--{option}"));
+    flags_of_help::check("compare", &listed, COMPARE, &cases, traces);
+}
+
+#[test]
+#[ignore = "20 s: run by .ci/full"]
+fn long_options_of_compare_have_an_effect() {
+    check("compare", COMPARE, &cases_of_compare());
+}
+
+const COMPARE: &str = "compare --threads 2 --report r.json";
+
+fn cases_of_compare() -> Vec<Case> {
     let own = [
         ("skinning-sampling", "@ --problem elasticity3d:10 --jump 1e4", "--skinning-sampling stiffness"),
         ("rhs", "@ a.mtx", "--rhs ones"),
@@ -339,7 +362,7 @@ fn options_of_compare_have_an_effect() {
             (option, run.replace("elasticity3d:6", "elasticity3d:4").leak() as &str, change)
         })
         .collect::<Vec<_>>();
-    check("compare", "compare --threads 2 --report r.json", &[&smaller[..], &own].concat());
+    [&smaller[..], &own].concat()
 }
 
 /// The same cases, for commands without `--precond` and `--method`.

@@ -4,15 +4,26 @@ use crate::common::{Folder, coarsen, fails, json, prints, succeeds};
 
 #[test]
 fn every_preconditioner_works_with_every_update_policy() {
+    work_with_update_policies(&["policy"], &[(5, "sa"), (10, "mas --mas-coarse sa")]);
+}
+
+#[test]
+#[ignore = "4 s: run by .ci/full"]
+fn long_every_preconditioner_works_with_every_update_policy() {
+    work_with_update_policies(&["policy", "build", "update"], &[(20, "mas --mas-coarse sa")]);
+}
+
+/// Runs a sequence with every preconditioner and each policy, and stacks of these heights.
+fn work_with_update_policies(policies: &[&str], stacks: &[(usize, &str)]) {
     for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas", "as"] {
-        for update in ["policy", "build", "update"] {
+        for &update in policies {
             let options = format!("--steps 4 --tol 1e-4 --precond {precond} --update {update}");
             let done = succeeds(&format!("solve --problem cloth-contact:12 {options}"));
             assert!(update == "policy" || done.out.contains(&format!("{update}: requested")), "{}", done.out);
         }
     }
     // With stiff springs the eigenvectors of the largest eigenvalues are concentrated on few nodes.
-    for (n, precond) in [(5, "sa"), (10, "mas --mas-coarse sa"), (20, "mas --mas-coarse sa")] {
+    for (n, precond) in stacks {
         succeeds(&format!("solve --problem stack:{n} --steps 6 --tol 1e-2 --precond {precond}"));
     }
 }

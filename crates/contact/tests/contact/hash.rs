@@ -27,7 +27,7 @@ fn brute(boxes: &[Aabb], of: &Aabb) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(800))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Queries visit exactly the boxes that overlap, each once, for any cell size.
     #[test]

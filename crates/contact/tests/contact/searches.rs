@@ -198,6 +198,20 @@ fn pairs_of_changed_nodes_are_those_of_all_pairs() {
 /// each place, and most of them search for the pairs of some nodes alone.
 #[test]
 fn steps_have_the_pairs_of_new_searches() {
+    let [_, touched, some, whole] = pairs_of_steps(6);
+    assert!(touched > 0 && some > 0 && whole < 15, "{touched} {some} {whole}");
+}
+
+#[test]
+#[ignore = "10 s: run by .ci/full"]
+fn long_steps_have_the_pairs_of_new_searches() {
+    let [met, touched, some, whole] = pairs_of_steps(25);
+    assert!(met > 10 && touched > 1000 && some > 20 && whole < 15, "{met} {touched} {some} {whole}");
+}
+
+/// Compares some steps, and returns the numbers of impacts, of touches, of searches for the pairs of some nodes, and of
+/// those for all pairs.
+fn pairs_of_steps(steps: usize) -> [usize; 4] {
     let (n, thickness) = (30, 0.03);
     let rest = rolled(n, 1e-3);
     let held: Vec<bool> = (0..rest.len()).map(|v| v < 3).collect();
@@ -207,7 +221,7 @@ fn steps_have_the_pairs_of_new_searches() {
     let mut x: Vec<f64> = rest[3..].as_flattened().to_vec();
     let mut v: Vec<f64> = x.iter().map(|_| 0.1 * thickness * (random.numbers(1)[0] - 0.5)).collect();
     let (mut met, mut touched) = (0, 0);
-    for step in 0..25_usize {
+    for step in 0..steps {
         contact.start_step(&x);
         // The displacement by the velocities, and two changes of it, of which the second is for some nodes alone.
         for part in 0..3 {
@@ -233,7 +247,7 @@ fn steps_have_the_pairs_of_new_searches() {
         v.iter_mut().for_each(|v| *v *= 0.98);
     }
     let Counted { whole, some, .. } = contact.search();
-    assert!(met > 10 && touched > 1000 && *some > 20 && *whole < 15, "{met} {touched} {some} {whole}");
+    [met, touched, *some, *whole]
 }
 
 /// Two triangles that are 10 apart, with a thickness of 1: candidates serve until a node is half of it from the

@@ -44,6 +44,17 @@ const SPD: [&str; 29] = [
     "wathenSmall",
 ];
 
+/// Those of them that take most of the time.
+const LARGE: [&str; 7] = [
+    "ccx_armadillo13k",
+    "ccx_beam20p",
+    "ccx_bimetal",
+    "ccx_segmenttet",
+    "hypre_tucker21935",
+    "ipc_bunny_free_stiff",
+    "ipc_mat40_stack2",
+];
+
 /// The matrix of a name; `None`, with the reason printed, if it cannot be read.
 fn read(name: &str) -> Option<Bsr<f64>> {
     Some(matrix_market::read(crate::data::data()?.join(format!("matrices/{name}.mtx.gz"))).unwrap())
@@ -84,7 +95,17 @@ fn show(residuals: &[(f64, f64)]) -> String {
 
 #[test]
 fn positive_definite_matrices_are_solved_by_cholesky() {
-    for name in SPD {
+    solved_by_cholesky(SPD.into_iter().filter(|name| !LARGE.contains(name)));
+}
+
+#[test]
+#[ignore = "5 s: run by .ci/full"]
+fn long_positive_definite_matrices_are_solved_by_cholesky() {
+    solved_by_cholesky(LARGE.into_iter());
+}
+
+fn solved_by_cholesky(names: impl Iterator<Item = &'static str>) {
+    for name in names {
         let Some((method, residuals)) = solve(name) else { return };
         assert_eq!(method, Method::Cholesky, "{name}");
         for (residual, bound) in residuals {

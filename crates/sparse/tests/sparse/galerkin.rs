@@ -172,9 +172,20 @@ fn refill_equals_rebuild_bit_for_bit() {
     assert_eq!(coarse, GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap());
 }
 
+/// Larger blocks take the same loops.
 #[test]
 fn threads_do_not_change_bits() {
-    for (b, k) in SIZES {
+    bits_are_equal(&[(1, 1), (3, 6)], &[7]);
+}
+
+#[test]
+#[ignore = "11 s: run by .ci/full"]
+fn long_threads_do_not_change_bits() {
+    bits_are_equal(&SIZES, &[2, 7]);
+}
+
+fn bits_are_equal(sizes: &[(usize, usize)], numbers: &[usize]) {
+    for &(b, k) in sizes {
         let (a, p) =
             (random::matrix(24_000, 24_000, (b, b), 3, 3), random::matrix(24_000, 900, (b, k), 2, 4));
         let run = || {
@@ -187,7 +198,7 @@ fn threads_do_not_change_bits() {
             (built, bytes)
         };
         let (one, alone) = parallel::threads(1, run).unwrap();
-        for n in [2, 7] {
+        for &n in numbers {
             let (many, bytes) = parallel::threads(n, run).unwrap();
             assert!(bytes > alone, "{b} {k}: one task for {n} threads"); // each task has its own scratch
             assert_eq!(one, many, "{b} {k}");

@@ -118,7 +118,7 @@ fn iterations(done: &[Done]) -> usize {
 /// Multilevel Schwarz is the same operator on all ranks, and needs fewer iterations than the diagonal blocks.
 #[test]
 fn schwarz_has_the_bits_of_one_rank() {
-    let (x, done, _) = check_bits(&[2, 3], 20, &scene_by("mas"));
+    let (x, done, _) = check_bits(&[3], 20, &scene_by("mas"));
     let (plain, blocks, _) = steps(1, 20, &scene_by("block-jacobi")).swap_remove(0);
     assert!(
         done.iter().any(|done| done.contacts > 50) && done.iter().all(|done| done.solve.converged),
@@ -128,7 +128,7 @@ fn schwarz_has_the_bits_of_one_rank() {
     assert_ne!(x, plain);
 }
 
-/// Smoothed aggregation needs the fewest iterations. Hierarchies are kept where contact does not change.
+/// Smoothed aggregation needs the fewest iterations.
 #[test]
 fn aggregation_needs_the_fewest_iterations() {
     let blocks = iterations(&steps(1, 20, &scene_by("block-jacobi"))[0].1);
@@ -137,6 +137,12 @@ fn aggregation_needs_the_fewest_iterations() {
         assert!(done.iter().all(|done| done.solve.converged), "{done:?}");
         assert!(3 * iterations(&done) < blocks, "{blocks}: {done:?}");
     }
+}
+
+/// The same without contact, where hierarchies are kept.
+#[test]
+#[ignore = "2 s: run by .ci/full"]
+fn long_aggregation_needs_the_fewest_iterations() {
     let flag = |solver: &str| {
         let of = of(&format!("--scene flag --vertices 400 --dt 0.005 --stiffness 20 --solver {solver}"));
         steps(2, 30, &of).swap_remove(0).1
@@ -152,7 +158,7 @@ fn all_preconditioners_have_the_same_positions() {
     let of = |solver, ranks| steps_to(ranks, 8, &scene_by(solver), Some(1e-12)).swap_remove(0);
     let (expected, done, _) = of("block-jacobi", 1);
     assert!(done.iter().any(|done| done.contacts > 0), "{done:?}");
-    for (solver, ranks) in [("mas", 2), ("sa", 1), ("sa", 2), ("sa", 4)] {
+    for (solver, ranks) in [("mas", 2), ("sa", 4)] {
         let (x, done, _) = of(solver, ranks);
         let gap = |(a, b): (&u64, &u64)| (f64::from_bits(*a) - f64::from_bits(*b)).abs();
         let largest = x.iter().zip(&expected).map(gap).fold(0.0, f64::max);
@@ -195,17 +201,28 @@ fn rows_that_are_divided_again_have_the_bits_of_one_rank() {
 /// Held ends that turn, until the strips touch, with friction.
 #[test]
 fn twisted_strips_have_the_bits_of_one_rank() {
-    let (x, done, _) = check_bits(&[2, 3], 90, &of("--scene twist --vertices 200 --dt 0.008"));
-    assert!(done[89].contacts > 10, "{:?}", done[89]);
+    twist(&[2]);
+}
+
+#[test]
+#[ignore = "7 s: run by .ci/full"]
+fn long_twisted_strips_have_the_bits_of_one_rank() {
+    let x = twist(&[2, 3]);
     let smooth = of("--scene twist --vertices 200 --dt 0.008 --self-friction 0");
     assert_ne!(steps(1, 90, &smooth)[0].0, x, "friction has no effect");
+}
+
+/// The bits of the positions of strips that were twisted until they touch.
+fn twist(ranks: &[usize]) -> Vec<u64> {
+    let (x, done, _) = check_bits(ranks, 90, &of("--scene twist --vertices 200 --dt 0.008"));
+    assert!(done[89].contacts > 10, "{:?}", done[89]);
+    x
 }
 
 /// Anisotropic cloth: seams and hinges have the same directions on every rank.
 #[test]
 fn anisotropic_cloth_has_the_bits_of_one_rank() {
-    let (x, ..) =
-        check_bits(&[2, 3], 10, &of("--scene flag --vertices 200 --dt 0.005 --material anisotropic"));
+    let (x, ..) = check_bits(&[3], 10, &of("--scene flag --vertices 200 --dt 0.005 --material anisotropic"));
     assert_ne!(steps(1, 10, &of("--scene flag --vertices 200 --dt 0.005"))[0].0, x);
 }
 
@@ -213,7 +230,7 @@ fn anisotropic_cloth_has_the_bits_of_one_rank() {
 #[test]
 fn a_flag_has_the_bits_of_one_rank() {
     let windy = of("--scene flag --vertices 200 --dt 0.005 --damping 0.2");
-    let (x, ..) = check_bits(&[2, 4], 20, &windy);
+    let (x, ..) = check_bits(&[4], 20, &windy);
     let still = of("--scene flag --vertices 200 --dt 0.005 --wind 0 0 0");
     assert_ne!(steps(1, 20, &still)[0].0, x, "wind has no effect");
 }
@@ -230,7 +247,17 @@ fn a_skirt_has_the_bits_of_one_rank() {
 /// Two sheets fall into the funnel.
 #[test]
 fn a_funnel_has_the_bits_of_one_rank() {
-    let (_, done, _) = check_bits(&[2, 4], 45, &of("--scene funnel --sheets 2 --vertices 242 --dt 0.008"));
+    fall_into_a_funnel(&[2]);
+}
+
+#[test]
+#[ignore = "6 s: run by .ci/full"]
+fn long_a_funnel_has_the_bits_of_one_rank() {
+    fall_into_a_funnel(&[2, 4]);
+}
+
+fn fall_into_a_funnel(ranks: &[usize]) {
+    let (_, done, _) = check_bits(ranks, 45, &of("--scene funnel --sheets 2 --vertices 242 --dt 0.008"));
     assert!(done[44].contacts > 20, "{:?}", done[44]);
 }
 
@@ -321,7 +348,7 @@ fn runs_begin_from_states_of_coarser_ones() {
         let at = text.lines().next().unwrap().split(',').position(|name| name == column).unwrap();
         text.lines().last().unwrap().split(',').nth(at).unwrap().to_owned()
     };
-    for ranks in [1, 2, 4] {
+    for ranks in [1, 2] {
         start(&format!("fine{ranks}"), &format!("--subdivide 1 --ranks {ranks}")).unwrap();
         assert_eq!(table(&format!("fine{ranks}"), "positions"), table("fine1", "positions"), "{ranks}");
     }

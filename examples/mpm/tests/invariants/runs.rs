@@ -179,6 +179,16 @@ mesh = "floor.obj"
 /// A whole simulation with all kinds of colliders has the same bits with 1, 2 and 7 threads.
 #[test]
 fn simulations_repeat_with_any_number_of_threads() {
+    simulations_repeat(&["hot", "lbfgs-mas"], &[7]);
+}
+
+#[test]
+#[ignore = "8 s: run by .ci/full"]
+fn long_simulations_repeat_with_any_number_of_threads() {
+    simulations_repeat(&["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas"], &[2, 7]);
+}
+
+fn simulations_repeat(solvers: &[&str], numbers: &[usize]) {
     let run = |count: usize, solver: &str| {
         let folder = Folder::new(&format!("threads-{count}-{solver}"));
         folder.write("floor.obj", &FLOOR.replace("-0.01", "0.13"));
@@ -187,9 +197,9 @@ fn simulations_repeat_with_any_number_of_threads() {
         threads(count, || folder.run(&arguments).unwrap()).unwrap();
         folder.bytes("checkpoint.bin")
     };
-    for solver in ["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas"] {
+    for &solver in solvers {
         let one = run(1, solver);
-        assert!(one == run(2, solver) && one == run(7, solver), "{solver}");
+        assert!(numbers.iter().all(|&count| run(count, solver) == one), "{solver}");
     }
 }
 
@@ -239,14 +249,12 @@ fn frames_and_view_may_change_in_a_run() {
 /// All solvers find the same steps, each to its tolerance.
 #[test]
 fn solvers_agree() {
-    let run = |solver: &str, kind: &str| {
-        let folder = Folder::new(&format!("agree-{solver}"));
-        let scene = folder.write("all.toml", &format!("{BALL}{MORE}").replace("separating", kind));
-        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
-        let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
-        assert!(rows.iter().all(|row| row.converged == row.steps && row.norm <= 1e-9), "{solver}");
-        (rows[2].momentum, rows[2].energy)
-    };
+    agree(&["hot", "newton-sa", "auto"], &["hot-quadratic"]);
+}
+
+#[test]
+#[ignore = "9 s: run by .ci/full"]
+fn long_solvers_agree() {
     let slip = [
         "hot",
         "pn-sgs-pcg",
@@ -258,7 +266,20 @@ fn solvers_agree() {
         "lbfgs-mas",
         "auto",
     ];
-    for (kind, solvers) in [("separating", &slip[..]), ("sticky", &["hot", "hot-quadratic"])] {
+    agree(&slip, &["hot", "hot-quadratic"]);
+}
+
+/// Compares solvers with `pn-pcg` where bodies may leave the colliders, and where they stick to them.
+fn agree(separating: &[&str], sticky: &[&str]) {
+    let run = |solver: &str, kind: &str| {
+        let folder = Folder::new(&format!("agree-{solver}"));
+        let scene = folder.write("all.toml", &format!("{BALL}{MORE}").replace("separating", kind));
+        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
+        let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
+        assert!(rows.iter().all(|row| row.converged == row.steps && row.norm <= 1e-9), "{solver}");
+        (rows[2].momentum, rows[2].energy)
+    };
+    for (kind, solvers) in [("separating", separating), ("sticky", sticky)] {
         let (expected, energy) = run("pn-pcg", kind);
         for solver in solvers {
             let (found, other) = run(solver, kind);
@@ -371,11 +392,21 @@ fn a_body_between_two_walls_slips_along_their_edge() {
 /// Hierarchies also work where whole coarse nodes slip.
 #[test]
 fn a_body_deep_in_a_wall_slips() {
+    slips_deep_in_a_wall(&["hot"]);
+}
+
+#[test]
+#[ignore = "3 s: run by .ci/full"]
+fn long_a_body_deep_in_a_wall_slips() {
+    slips_deep_in_a_wall(&["hot-quadratic", "pn-mgpcg"]);
+}
+
+fn slips_deep_in_a_wall(solvers: &[&str]) {
     let folder = Folder::new("deep");
     let wall = "[[obstacle]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
     let scene =
         folder.write("deep.toml", &format!("{BALL}{wall}").replace("grid.dx = 0.1", "grid.dx = 0.05"));
-    for solver in ["hot", "hot-quadratic", "pn-mgpcg"] {
+    for &solver in solvers {
         let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
         let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
         // Without friction, a wall of any depth leaves the momentum along it.

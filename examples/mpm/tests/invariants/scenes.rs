@@ -77,6 +77,16 @@ const DIAMOND: &str = "v 0.4 0 0\nv -0.4 0 0\nv 0 0.4 0\nv 0 -0.4 0\nv 0 0 0.4\n
 /// colliders by more than 1 % of what moves or is strained. In place of the armadillo is another closed surface.
 #[test]
 fn scenes_run() {
+    run_scenes(|name| ["twist", "sauce", "boxes", "armacat"].contains(&name));
+}
+
+#[test]
+#[ignore = "10 s: run by .ci/full"]
+fn long_scenes_run() {
+    run_scenes(|_| true);
+}
+
+fn run_scenes(selected: fn(&str) -> bool) {
     let data = Folder::new("scene-data");
     std::fs::create_dir(data.0.join("meshes")).unwrap();
     data.write("meshes/hot_Armadillo.obj.gz", DIAMOND);
@@ -92,7 +102,8 @@ fn scenes_run() {
         ("armacat", ["--dx", "0.19"], "1e-7", &given[..]),
         ("sheets", ["--particles", "4000"], "1e-7", &[]),
     ];
-    for (name, [size, value], tolerance, more) in soft.into_iter().chain(metal).chain(more) {
+    let all = soft.into_iter().chain(metal).chain(more);
+    for (name, [size, value], tolerance, more) in all.filter(|scene| selected(scene.0)) {
         let folder = Folder::new(&format!("scene-{name}"));
         let arguments = ["--scene", name, size, value, "--frames", "1", "--width", "64"];
         let solver = ["--solver", "hot", "--tolerance", tolerance];

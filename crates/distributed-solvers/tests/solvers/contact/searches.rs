@@ -64,6 +64,17 @@ fn pairs_are_those_of_one_host() {
 /// host, and the hashes of a sheet whose rows are neighbours have little more than a share of it.
 #[test]
 fn hashes_are_shared() {
+    shared_hashes(&[4]);
+}
+
+#[test]
+#[ignore = "8 s: run by .ci/full"]
+fn long_hashes_are_shared() {
+    shared_hashes(&[2, 3, 4, 7]);
+}
+
+/// Compares the lists on each number of ranks; those of a large sheet on the given ones.
+fn shared_hashes(of_large: &[usize]) {
     let n = 101;
     let large = (
         Topology::new(&grid(n), &vec![false; (n * n) as usize], &flat(n)).unwrap(),
@@ -78,7 +89,8 @@ fn hashes_are_shared() {
             .map(|&[u, v, w]| [u + 0.3, v, w + if v > 0.5 { 0.2 } else { 0.0 } * THICKNESS])
             .collect();
         let hosts = [x, &moved].map(|x| expected(parts, x, *reach, keep));
-        for ranks in [2, 3, 4, 7] {
+        let numbers: &[usize] = if case == surfaces().len() { of_large } else { &[2, 3, 4, 7] };
+        for &ranks in numbers {
             let all = on_ranks(ranks, |comm| {
                 let (mut search, mut lists) = (search(comm), Vec::new());
                 search.whole_below = 0;

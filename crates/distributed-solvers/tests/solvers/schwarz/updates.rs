@@ -81,11 +81,21 @@ fn linked(a: &Bsr<f64>, nodes: [usize; 2]) -> Bsr<f64> {
 /// of the same pattern, the domains are those of the first values: the system is solved, in about as many iterations.
 #[test]
 fn an_update_equals_a_build() {
+    updates_equal_builds(&[1, 3]);
+}
+
+#[test]
+#[ignore = "5 s: run by .ci/full"]
+fn long_an_update_equals_a_build() {
+    updates_equal_builds(&[2, 7]);
+}
+
+fn updates_equal_builds(numbers: &[usize]) {
     let first = cloth(25, 0.01).unwrap().matrix;
     let (second, third) = (changed(&first), cloth(25, 0.002).unwrap().matrix);
     let (fourth, fifth) = (scaled(&first), linked(&first, [12, 600]));
     let kept = Reused::Structure;
-    for ranks in [1, 2, 3, 7] {
+    for &ranks in numbers {
         for layout in layouts(&first, ranks) {
             on_ranks(ranks, |comm| {
                 let (_, mut m) = build(&parameters(), &first, comm.clone(), &layout);

@@ -92,6 +92,16 @@ pub(crate) fn limit(of: usize) -> usize {
 /// rank are close to those of the hierarchy without ranks.
 #[test]
 fn iterations_do_not_depend_on_ranks() {
+    check_iterations(&[2, 7]);
+}
+
+#[test]
+#[ignore = "3 s: run by .ci/full"]
+fn long_iterations_do_not_depend_on_ranks() {
+    check_iterations(&RANKS);
+}
+
+fn check_iterations(numbers: &[usize]) {
     for problem in problems() {
         let system = System { near_kernel: Some(&problem.near_kernel), ..System::from(&problem.matrix) };
         let mut serial = parameters().multigrid.build_from(system, &Cpu::new()).unwrap();
@@ -102,7 +112,7 @@ fn iterations_do_not_depend_on_ranks() {
         assert!(one.1 >= 1 && one.2 >= 2, "{}: {one:?}", problem.name);
         println!("{}: serial {serial}, one rank {one:?}", problem.name);
         assert!(one.0 <= limit(serial), "{}: {} on one rank, {serial} without", problem.name, one.0);
-        for ranks in RANKS {
+        for &ranks in numbers {
             let all =
                 on_ranks(ranks, |comm| iterations(&parameters(), &problem, comm, layout(&problem, ranks)));
             println!("  {ranks} ranks: {:?}", all[0]);
