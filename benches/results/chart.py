@@ -78,7 +78,7 @@ def table(panels):
     first, second = panels[0][2], panels[1][2]
     measured = sorted({name for bars in first.values() for name in bars} - {"coarsen"})
     head = f"{' or '.join(measured)}, fastest configuration"
-    lines = [f"| system | `auto` | {head} | its seconds | ratio | ratio, AMGCL called directly |"]
+    lines = [f"| system | `auto` | {head} | its seconds | `auto` / AMGCL | `sa` / AMGCL called directly |"]
     lines.append("|---|---:|---|---:|---:|---:|")
     for system, label in SYSTEMS.items():
         ours, found, direct = first[system]["coarsen"], compared(first[system]), compared(second[system])
