@@ -50,8 +50,8 @@ pub(crate) struct Aggregation {
     /// Unknowns up to which a level is solved directly [default: 500]
     #[arg(long, value_name = "N")]
     pub(crate) sa_coarse_size: Option<usize>,
-    /// Near-kernel: `known` (the given vectors, otherwise rigid-body modes or constants, scaled like the
-    /// matrix), `constants`, or K vectors computed by relaxation [default: known]
+    /// Near-kernel: `known` (the given vectors; otherwise rigid-body modes or constants, rescaled if the
+    /// unknowns of the matrix are), `constants`, or K vectors computed by relaxation [default: known]
     #[arg(long, value_name = "known|constants|found:K", value_parser = modes)]
     pub(crate) sa_modes: Option<Modes>,
 }

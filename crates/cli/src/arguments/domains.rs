@@ -21,15 +21,15 @@ pub(crate) struct Domains {
     /// Maximum number of levels with domains [default: 8]
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) mas_levels: Option<u32>,
-    /// Solve the first level of at most N unknowns exactly, as one system; 0 divides every level into domains
-    /// [default: the first level with a small factor]
+    /// Solve the finest level that has at most N unknowns exactly, as one system; 0 divides every level into
+    /// domains; not with --mas-coarse [default: the finest level with a small factor]
     #[arg(long, value_name = "N")]
     pub(crate) mas_exact: Option<usize>,
     /// Coarse levels: domains, a factor, or smoothed aggregation [default: a factor if it is small, otherwise
     /// domains]
     #[arg(long, value_enum, conflicts_with = "mas_exact")]
     pub(crate) mas_coarse: Option<CoarseName>,
-    /// Combine the levels multiplicatively and not additively
+    /// Combine the levels multiplicatively and not additively; not with --mas-exact or --mas-coarse
     #[arg(long, conflicts_with_all = ["mas_exact", "mas_coarse"])]
     pub(crate) mas_hybrid: bool,
     /// Coarse unknowns of each domain, for additive levels [default: constants]
@@ -53,7 +53,7 @@ pub(crate) struct Domains {
     /// Grow along couplings above this fraction of the strongest, or along all couplings [default: 0.25]
     #[arg(long, value_name = "F|adjacency", value_parser = coupling, allow_negative_numbers = true)]
     pub(crate) mas_coupling: Option<Coupling>,
-    /// Precision of the inverses [default: mixed, with --precision f64 f64]
+    /// Precision of the inverses [default: mixed; f64 if --precision is f64]
     #[arg(long, value_parser = named([
         ("f32", "32 bits", (Storage::Single, Arithmetic::Single)),
         ("mixed", "Computed in 64 bits, stored in 32", (Storage::Single, Arithmetic::Double)),
@@ -68,9 +68,9 @@ pub(crate) enum CoarseName {
     Auto,
     /// Domains on every level
     Domains,
-    /// A sparse factor on the first level with at most 60000 unknowns
+    /// A sparse factor on the finest level with at most 60000 unknowns
     Exact,
-    /// Smoothed aggregation, multiplicative
+    /// Smoothed aggregation below domains on the finest level, multiplicative
     Sa,
 }
 
