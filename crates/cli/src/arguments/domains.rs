@@ -38,7 +38,7 @@ pub(crate) struct Domains {
     /// Weights of the levels [default: ones]
     #[arg(long, conflicts_with = "mas_hybrid", value_parser = named([
         ("ones", "1 on each level", Weights::Ones),
-        ("energy", "Weights that minimise the energy of the error", Weights::Energy),
+        ("energy", "Weights that minimise e^T A e, with the error e", Weights::Energy),
     ]))]
     pub(crate) mas_weights: Option<Weights>,
     /// Order of the nodes from which domains grow [default: auto]

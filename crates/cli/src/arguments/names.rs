@@ -10,7 +10,7 @@ pub(crate) enum Method {
     Auto,
     /// Conjugate gradients, for symmetric positive definite matrices
     Cg,
-    /// Flexible conjugate gradients
+    /// Flexible conjugate gradients, for a preconditioner that changes between iterations
     Fcg,
     /// MINRES, for symmetric matrices
     Minres,

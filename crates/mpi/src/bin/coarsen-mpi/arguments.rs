@@ -139,7 +139,7 @@ pub(crate) enum Method {
     SingleReductionCg,
     /// Conjugate gradients whose reduction goes on between chunks of the product; pays on simulated slow networks
     PipelinedCg,
-    /// Flexible conjugate gradients
+    /// Flexible conjugate gradients, for a preconditioner that changes between iterations
     Fcg,
     /// MINRES, for symmetric matrices
     Minres,
