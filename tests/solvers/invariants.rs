@@ -117,8 +117,8 @@ fn block_diagonal_matrices_are_solved_exactly() {
 }
 
 /// An update with new values equals a new build; an update with the same values changes no bit; a new pattern
-/// causes a rebuild. Of the real systems, the smallest two. Values in f32 pass through the same code, so one scalar system
-/// and one of blocks suffice.
+/// causes a rebuild. Of the real systems, two: the generated ones are of every kind. Values in f32 pass through the same code,
+/// so one scalar system and one of blocks suffice.
 #[test]
 fn update_equals_rebuild() {
     let two = || systems_of(&["poisson2d:17", "cloth:12"]);
