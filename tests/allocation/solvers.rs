@@ -182,35 +182,17 @@ fn grid() -> Bsr<f64> {
 }
 
 pub(crate) fn with_threads(threads: usize) {
-    // Products with the chain are large enough for several threads. Nothing depends on the size on one thread.
+    // Nothing depends on the size on one thread. On several threads, the grid is large enough for loops over vectors, and the
+    // chain for products and for loops over the two copies of a vector that overlapping domains have.
     let systems = match threads {
         1 => [common::problem("poisson2d:60").matrix, chain(500)],
-        _ => [grid(), chain(4000)],
+        _ => [grid(), chain(6600)],
     };
     parallel::threads(threads, || {
         if threads > 1 {
             what_is_held();
         }
-        let is_own = |name: &str| threads == 1 || !common::has_loops_of_another(name);
-        let relaxed = systems.iter().flat_map(|a| preconditioners().into_iter().map(move |r| (a, r)));
-        let all = relaxed.chain(multigrids().into_iter().map(|r| (&systems[0], r)));
-        let all = all.filter(|(_, (name, _))| is_own(name));
-        // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
-        // the allocations of this library.
-        for (a, (name, build)) in all.filter(|(_, (name, _))| !name.starts_with("opencl")) {
-            if is_slow(name, a) {
-                continue;
-            }
-            let (mut m, size) = (build(a), a.block().0);
-            let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
-            m.update_from(a.into()).unwrap();
-            m.apply(&r, &mut z);
-            let counted = bytes(|| {
-                m.update_from(a.into()).unwrap();
-                m.apply(&r, &mut z);
-            });
-            assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
-        }
+        updates(&systems, |name| threads == 1 || !common::has_loops_of_another(name), threads);
         hierarchies_of_blocks(threads);
         contact_that_lasts(threads);
         bodies(threads);
@@ -218,19 +200,46 @@ pub(crate) fn with_threads(threads: usize) {
     .unwrap();
 }
 
-/// Whether a case is left out: a factorisation takes seconds for the grid, but not for the chain. The
-/// allocations of a factor do not depend on the system (`direct.rs`).
-fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
-    name == "cholesky" && a.block() == (1, 1)
+/// All methods, on a chain that is large enough for loops over vectors as well.
+pub(crate) fn long_with_two_threads() {
+    parallel::threads(2, || updates(&[grid(), chain(20_000)], |_| true, 2)).unwrap();
 }
 
-/// Updates and applications from a thread outside the pool. Each loop is then a job for the pool, so only the
-/// job queue may allocate.
-pub(crate) fn from_outside() {
+/// Updates and applications of the selected preconditioners on both systems, and of cycles on the first.
+fn updates(systems: &[Bsr<f64>; 2], selected: impl Fn(&str) -> bool, threads: usize) {
+    let relaxed = systems.iter().flat_map(|a| preconditioners().into_iter().map(move |r| (a, r)));
+    let all = relaxed.chain(multigrids().into_iter().map(|r| (&systems[0], r)));
+    for (a, (name, build)) in all {
+        // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
+        // the allocations of this library.
+        if name.starts_with("opencl") || is_slow(name, a) || !selected(name) {
+            continue;
+        }
+        let (mut m, size) = (build(a), a.block().0);
+        let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
+        m.update_from(a.into()).unwrap();
+        m.apply(&r, &mut z);
+        let counted = bytes(|| {
+            m.update_from(a.into()).unwrap();
+            m.apply(&r, &mut z);
+        });
+        assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
+    }
+}
+
+/// Whether a case is left out: a factorisation takes seconds for the large grid, but not for the chain. The
+/// allocations of a factor do not depend on the system (`direct.rs`).
+fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
+    name == "cholesky" && a.block() == (1, 1) && a.shape().0 > 10_000
+}
+
+/// Updates and applications of the selected methods from a thread outside the pool. Each loop is then a job for the pool, so
+/// only the job queue may allocate.
+pub(crate) fn from_outside(selected: fn(&str) -> bool) {
     let a = &grid();
     for (name, build) in preconditioners().into_iter().chain(multigrids()) {
         // The device driver may allocate.
-        if name.starts_with("opencl") || is_slow(name, a) || common::has_loops_of_another(name) {
+        if name.starts_with("opencl") || is_slow(name, a) || !selected(name) {
             continue;
         }
         let mut m = build(a);

@@ -24,7 +24,7 @@ pub(crate) fn listed(help: &[u8]) -> BTreeSet<String> {
 }
 
 /// Checks that there is a case for each listed option, and that its words change the traces of its run. Words that begin
-/// with `-` are added to the run, others replace it. `@` stands for `words`, which all runs have. Two runs are made at once.
+/// with `-` are added to the run, others replace it. `@` stands for `words`, which all runs have. Two threads make the runs.
 pub(crate) fn check(
     what: &str,
     listed: &BTreeSet<String>,
@@ -65,7 +65,7 @@ pub(crate) fn check(
     }
 }
 
-/// The traces of runs, of which two threads make one after another.
+/// The traces of all runs, which two threads take one by one.
 fn two_at_once<'a>(
     runs: &[&'a str],
     traces: &(impl Fn(&str) -> Vec<String> + Sync),

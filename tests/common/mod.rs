@@ -137,7 +137,7 @@ pub(crate) fn multigrids() -> Vec<Named<f64>> {
     )
 }
 
-/// Whether the loops of a method are those of others in the lists: a test of loops on several threads needs only these.
+/// Whether another method of the lists runs the same loops; tests on several threads leave this one out.
 pub(crate) fn has_loops_of_another(name: &str) -> bool {
     [
         "l1-jacobi",
@@ -216,24 +216,36 @@ pub(crate) fn problem(name: &str) -> Problem {
     Problem::parse(name, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// The generated ones of [`systems`].
+pub(crate) const GENERATED: [&str; 8] = [
+    "poisson2d:17",
+    "poisson3d:8",
+    "anisotropic2d:15",
+    "jump3d:8",
+    "elasticity3d:5",
+    "cloth:12",
+    "softbody:4",
+    "graph:300",
+];
+
+/// The real ones of [`systems`].
+const FILES: [&str; 6] = ["bcsstk01", "nos5", "hypre_beam_hex_459", "pyamg_bar", "polyfem_A_2", "494_bus"];
+
 /// Small symmetric positive definite systems of every kind: scalar and block matrices, smooth and rough
 /// coefficients, generated and real.
 pub(crate) fn systems() -> Vec<(String, Bsr<f64>)> {
-    let names = [
-        "poisson2d:17",
-        "poisson3d:8",
-        "anisotropic2d:15",
-        "jump3d:8",
-        "elasticity3d:5",
-        "cloth:12",
-        "softbody:4",
-        "graph:300",
-    ];
-    let mut systems: Vec<_> = names.iter().map(|name| (name.to_string(), problem(name).matrix)).collect();
-    if let Some(data) = data() {
-        for file in ["bcsstk01", "nos5", "hypre_beam_hex_459", "pyamg_bar", "polyfem_A_2", "494_bus"] {
-            systems.push((file.to_string(), read(&data, file)));
-        }
+    systems_of(&[&GENERATED[..], &FILES].concat())
+}
+
+/// The named ones of [`systems`], real ones only where the data folder is given.
+pub(crate) fn systems_of(names: &[&str]) -> Vec<(String, Bsr<f64>)> {
+    let (files, generated): (Vec<&str>, Vec<&str>) =
+        names.iter().copied().partition(|name| FILES.contains(name));
+    let mut systems: Vec<_> = generated.iter().map(|name| (name.to_string(), problem(name).matrix)).collect();
+    if !files.is_empty()
+        && let Some(data) = data()
+    {
+        systems.extend(files.iter().map(|file| (file.to_string(), read(&data, file))));
     }
     systems
 }

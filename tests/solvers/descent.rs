@@ -122,10 +122,10 @@ fn every_driver_finds_the_twisted_bar() {
     });
 }
 
-/// One step; several are in `long_trajectories_of_all_drivers_are_equal`.
+/// The second step begins with velocities, and with directions that forget the first one.
 #[test]
 fn every_driver_takes_the_same_time_steps() {
-    trajectories_are_equal(1);
+    trajectories_are_equal(2);
 }
 
 #[test]

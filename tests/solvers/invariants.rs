@@ -1,8 +1,8 @@
 //! Properties of every preconditioner, tested on every kind of system.
 
 use crate::common::{
-    self, Named, applied, mixed_preconditioners, multigrids, noise, preconditioners, single_multigrids,
-    single_preconditioners, systems,
+    self, GENERATED, Named, applied, mixed_preconditioners, multigrids, noise, preconditioners,
+    single_multigrids, single_preconditioners, systems, systems_of,
 };
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
@@ -13,10 +13,10 @@ fn dot<V: Real>(x: &[V], y: &[V]) -> f64 {
 }
 
 fn for_each<V: Real>(methods: Vec<Named<V>>, invariant: impl FnMut(&str, &Bsr<f64>, Named<V>)) {
-    on_each_of(systems(), methods, invariant);
+    for_each_of(systems(), methods, invariant);
 }
 
-fn on_each_of<V: Real>(
+fn for_each_of<V: Real>(
     systems: Vec<(String, Bsr<f64>)>,
     methods: Vec<Named<V>>,
     mut invariant: impl FnMut(&str, &Bsr<f64>, Named<V>),
@@ -117,13 +117,13 @@ fn block_diagonal_matrices_are_solved_exactly() {
 }
 
 /// An update with new values equals a new build; an update with the same values changes no bit; a new pattern
-/// causes a rebuild. Values in f32 pass through the same code, so one scalar system and one of blocks suffice.
+/// causes a rebuild. Of the real systems, two: the generated ones are of every kind. Values in f32 pass through the same code,
+/// so one scalar system and one of blocks suffice.
 #[test]
 fn update_equals_rebuild() {
-    let small = |(name, _): &(String, Bsr<f64>)| !name.contains('_');
-    let named = |name: &str| (name.to_owned(), common::problem(name).matrix);
-    let two = || Vec::from(["poisson2d:17", "cloth:12"].map(named));
-    updates_like_a_rebuild(systems().into_iter().filter(small).collect(), preconditioners());
+    let two = || systems_of(&["poisson2d:17", "cloth:12"]);
+    let small = systems_of(&[&GENERATED[..], &["bcsstk01", "nos5"]].concat());
+    updates_like_a_rebuild(small, preconditioners());
     updates_like_a_rebuild(two(), mixed_preconditioners());
     updates_like_a_rebuild(two(), single_preconditioners());
 }
@@ -137,7 +137,7 @@ fn long_update_equals_rebuild() {
 }
 
 fn updates_like_a_rebuild<V: Real>(systems: Vec<(String, Bsr<f64>)>, methods: Vec<Named<V>>) {
-    on_each_of(systems, methods, |name, a, (_, build)| {
+    for_each_of(systems, methods, |name, a, (_, build)| {
         let r: Vec<V> = noise(a.shape().0, 7).into_iter().map(V::from_f64).collect();
         let mut changed = a.clone();
         let shift: Vec<usize> = (0..a.pattern().rows()).map(|i| a.pattern().find(i, i).unwrap()).collect();

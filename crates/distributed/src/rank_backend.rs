@@ -120,7 +120,8 @@ pub trait RankBackend<C: Communicator>: Clone {
         to: &Arc<Partition<C>>,
     ) -> Result<Self::Redistribution, DistError>;
 
-    /// The vector `from` of the first partition as `into` of the second. *Panics* on vectors of other partitions.
+    /// Moves the vector `from`, of the first partition of [`redistribution`](Self::redistribution), to `into`, of the second.
+    /// *Panics* on vectors of other partitions.
     ///
     /// # Errors
     /// Errors of communication, also if the backend fails.

@@ -35,7 +35,7 @@ pub struct Redistribution<C: Communicator> {
 /// [`kept`](Self::kept) are moved there, those of [`sent`](Self::sent) go through [`send`](Self::send), and
 /// [`receive`](Self::receive) gives the others.
 pub struct RedistributionPlan<C: Communicator> {
-    partition: Arc<Partition<C>>,
+    from: Arc<Partition<C>>,
     /// Own rows that stay on this rank, and where they begin afterwards.
     kept: (Range<usize>, usize),
     /// Ranks that take rows of this rank, and ranks whose rows this rank takes, each with the own rows.
@@ -91,8 +91,8 @@ impl<C: Communicator> Redistribution<C> {
 }
 
 impl<C: Communicator> RedistributionPlan<C> {
-    fn new(partition: &Arc<Partition<C>>, to: &Layout) -> Self {
-        let rank = partition.rank();
+    fn new(from: &Arc<Partition<C>>, to: &Layout) -> Self {
+        let rank = from.rank();
         let common = |mine: &Layout, other: &Layout| -> Vec<(usize, Range<usize>)> {
             let own = mine.range(rank);
             let meet = |rank: usize| {
@@ -102,13 +102,13 @@ impl<C: Communicator> RedistributionPlan<C> {
             };
             (0..other.ranks()).map(meet).filter(|(_, rows)| !rows.is_empty()).collect()
         };
-        let (mut given, mut taken) = (common(partition.layout(), to), common(to, partition.layout()));
+        let (mut given, mut taken) = (common(from.layout(), to), common(to, from.layout()));
         let own = |all: &[(usize, Range<usize>)]| {
             all.iter().find(|(of, _)| *of == rank).map(|(_, rows)| rows.clone())
         };
         let kept = (own(&given).unwrap_or_default(), own(&taken).unwrap_or_default().start);
         [&mut given, &mut taken].into_iter().for_each(|all| all.retain(|(of, _)| *of != rank));
-        Self { partition: partition.clone(), kept, given, taken }
+        Self { from: from.clone(), kept, given, taken }
     }
 
     /// The block rows of this rank that stay, and the block row that the first of them is afterwards.
@@ -126,7 +126,7 @@ impl<C: Communicator> RedistributionPlan<C> {
     /// # Errors
     /// Errors of communication.
     pub fn send(&self, entries: &[f64]) -> Result<(), CommError> {
-        let (mut rest, b) = (entries, self.partition.layout().block());
+        let (mut rest, b) = (entries, self.from.layout().block());
         let expected = self.given.iter().map(|(_, rows)| rows.len() * b).sum::<usize>();
         assert_eq!(entries.len(), expected, "send: entries of the rows that other ranks take");
         for (rank, rows) in &self.given {
@@ -138,9 +138,9 @@ impl<C: Communicator> RedistributionPlan<C> {
     }
 
     fn post(&self, rank: usize, entries: &[f64]) -> Result<(), CommError> {
-        let mut data = self.partition.comm().buffer(size_of_val(entries));
+        let mut data = self.from.comm().buffer(size_of_val(entries));
         pack(entries.iter().copied(), &mut data);
-        self.partition.comm().send(rank, ROWS, data).map(drop)
+        self.from.comm().send(rank, ROWS, data).map(drop)
     }
 
     /// Waits for the rows of each rank, and calls `with` on where their entries begin among the own ones, and on the
@@ -152,7 +152,7 @@ impl<C: Communicator> RedistributionPlan<C> {
         &self,
         mut with: impl FnMut(usize, &[u8]) -> Result<(), CommError>,
     ) -> Result<(), CommError> {
-        let (comm, b) = (self.partition.comm(), self.partition.layout().block());
+        let (comm, b) = (self.from.comm(), self.from.layout().block());
         for (rank, rows) in &self.taken {
             let data = comm.wait(comm.receive(*rank, ROWS, rows.len() * b * size_of::<f64>())?)?;
             with(rows.start * b, &data)?;
@@ -162,7 +162,7 @@ impl<C: Communicator> RedistributionPlan<C> {
     }
 
     fn carry(&self, from: &[f64], into: &mut [f64]) -> Result<(), CommError> {
-        let b = self.partition.layout().block();
+        let b = self.from.layout().block();
         for (rank, rows) in &self.given {
             self.post(*rank, &from[rows.start * b..rows.end * b])?;
         }

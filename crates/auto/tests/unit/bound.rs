@@ -164,13 +164,35 @@ fn plan(costs: Costs, of: usize, total: f64, memory: usize, single: bool) -> Pla
     Plan { costs, factor, ..super::plan_of(auto, &CANDIDATES[of], of < 2) }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 2500, rng_seed: RngSeed::Fixed(1988), failure_persistence: None, ..ProptestConfig::default()
-    })]
+#[test]
+fn work_is_at_most_three_times_the_cheaper() {
+    check_work(2500);
+}
 
-    #[test]
-    fn work_is_at_most_three_times_the_cheaper(
+#[test]
+#[ignore = "some seconds: run by .ci/full"]
+fn long_work_is_at_most_three_times_the_cheaper() {
+    check_work(10_000);
+}
+
+#[test]
+fn methods_that_can_solve_are_tried() {
+    check_tried(2500);
+}
+
+#[test]
+#[ignore = "some seconds: run by .ci/full"]
+fn long_methods_that_can_solve_are_tried() {
+    check_tried(10_000);
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    let rng_seed = RngSeed::Fixed(1988);
+    ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn check_work(cases: u32) {
+    proptest!(config(cases), |(
         costs in costs(),
         of in 0..3_usize,
         secrets in prop::collection::vec(secret(), 4),
@@ -178,7 +200,7 @@ proptest! {
         total in 0.0_f64..14.0,
         single in any::<bool>(),
         factor_first in prop::bool::weighted(0.1),
-    ) {
+    )| {
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil() as usize;
         let stats = FactorStats { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
         let plan = Plan { factor_first, ..plan(costs, of, 10_f64.powf(total), 2, single) };
@@ -197,16 +219,17 @@ proptest! {
             spent <= (3.0 * best + 3.0 * adversary.dearest) * (1.0 + 1e-9),
             "{spent:e} for {best:e}: iteration_work {iteration_work:e}, factor {whole:e}"
         );
-    }
+    });
+}
 
-    /// Without a factor, a method that can solve the system ends the solve, whatever the others promise.
-    #[test]
-    fn methods_that_can_solve_are_tried(
+/// Without a factor, a method that can solve the system ends the solve, whatever the others promise.
+fn check_tried(cases: u32) {
+    proptest!(config(cases), |(
         costs in costs(),
         of in 0..3_usize,
         secrets in prop::collection::vec(secret(), 4),
         memory in any::<bool>(),
-    ) {
+    )| {
         let plan = plan(costs, of, 1e14, 1, false);
         let stats = FactorStats { nnz: 1 << 40, bytes: 2, products: 0, flops: 1e9 };
         let able = secrets.iter().any(|s| s.fails.is_none());
@@ -215,5 +238,5 @@ proptest! {
         adversary.run(&mut || if memory { Ok((stats, None)) } else { Err(Ending::FactorExcluded) });
         prop_assert!(!able || indefinite || adversary.ending.converged(), "{:?}", adversary.alive);
         prop_assert!(adversary.last.is_some(), "there is no factor");
-    }
+    });
 }

@@ -152,8 +152,8 @@ fn residual(file: &Path, x: &Path) -> f64 {
 
 #[test]
 fn damaged_files_are_refused_or_solved_or_explained() {
-    let Some([solved, refused, _]) = outcomes(80) else { return };
-    assert!(solved > 0 && refused > 0, "{solved} {refused}");
+    let Some([solved, refused, explained]) = outcomes(80) else { return };
+    assert!(solved > 8 && refused > 26 && explained > 0, "{solved} {refused} {explained}");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn long_damaged_files_are_refused_or_solved_or_explained() {
     assert!(solved > 30 && refused > 100 && explained > 10, "{solved} {refused} {explained}");
 }
 
-/// Damages as many files, and returns how many systems were solved, files refused, and failures explained; `None` without
-/// data.
+/// Damages `files` files and counts the systems that were solved, the files refused, and the failures explained; `None`
+/// without data.
 fn outcomes(files: u64) -> Option<[usize; 3]> {
     let data = crate::data::data()?;
     let originals = ORIGINALS.map(|name| {

@@ -286,11 +286,14 @@ fn options_of_sequences_have_an_effect() {
     flags_of_help::check("a sequence", &listed, SEQUENCE, &cases, traces);
 }
 
+/// Preconditioners with options of their own, whose names begin with that of the preconditioner.
+const FAMILIES: [&str; 5] = ["sa", "rs", "mas", "as", "skinning"];
+
 #[test]
 fn options_of_preconditioners_are_refused_beside_others() {
     for (option, run, change) in SYSTEM.iter().chain(&SOLVE) {
         let Some((family, _)) = option.split_once('-') else { continue };
-        if !["sa", "rs", "mas", "as", "skinning"].contains(&family) {
+        if !FAMILIES.contains(&family) {
             continue;
         }
         let other = run
@@ -315,15 +318,14 @@ fn options_of_preconditioners_are_refused_beside_others() {
     }
 }
 
-/// Of the options of a preconditioner, one: the others are read by the same code, and `solve` is tested with all.
+/// Tests one option of each preconditioner; `options_of_solve_have_an_effect` tests all.
 #[test]
 fn options_of_compare_have_an_effect() {
     const FIRST: [&str; 5] =
         ["sa-cycle", "rs-interpolation", "mas-domain", "as-domain", "skinning-control-points"];
     let is_other = |case: &Case| {
-        let of_one =
-            ["sa-", "rs-", "mas-", "as-", "skinning-"].iter().any(|family| case.0.starts_with(family));
-        of_one && !FIRST.contains(&case.0)
+        let is_of_one = case.0.split_once('-').is_some_and(|(family, _)| FAMILIES.contains(&family));
+        is_of_one && !FIRST.contains(&case.0)
     };
     let (others, cases): (Vec<Case>, Vec<Case>) = cases_of_compare().into_iter().partition(is_other);
     let mut listed = listed("compare");

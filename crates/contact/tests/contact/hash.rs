@@ -26,16 +26,22 @@ fn brute(boxes: &[Aabb], of: &Aabb) -> Vec<u32> {
     (0..boxes.len() as u32).filter(|i| boxes[*i as usize].overlaps(of)).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+#[test]
+fn the_pairs_are_those_of_all_pairs() {
+    check_pairs(200);
+}
 
-    /// Queries visit exactly the boxes that overlap, each once, for any cell size.
-    #[test]
-    fn the_pairs_are_those_of_all_pairs(
-        all in prop::collection::vec(boxes(), 0..80),
-        queries in prop::collection::vec(boxes(), 1..20),
-        cell in prop_oneof![Just(None), (0.01..20.0).prop_map(Some), Just(Some(1e-300)), Just(Some(1e300))],
-    ) {
+#[test]
+#[ignore = "some seconds: run by .ci/full"]
+fn long_the_pairs_are_those_of_all_pairs() {
+    check_pairs(800);
+}
+
+/// Queries visit exactly the boxes that overlap, each once, for any cell size.
+fn check_pairs(cases: u32) {
+    let cells = prop_oneof![Just(None), (0.01..20.0).prop_map(Some), Just(Some(1e-300)), Just(Some(1e300))];
+    let [all, queries] = [0..80, 1..20].map(|count| prop::collection::vec(boxes(), count));
+    proptest!(ProptestConfig::with_cases(cases), |(all in all, queries in queries, cell in cells)| {
         let mut hash = SpatialHash::default();
         hash.rebuild(all.len(), cell, |i| all[i]).unwrap();
         prop_assert_eq!(hash.len(), all.len());
@@ -44,7 +50,7 @@ proptest! {
             found.sort_unstable();
             prop_assert_eq!(found, brute(&all, of));
         }
-    }
+    });
 }
 
 proptest! {

@@ -44,7 +44,7 @@ const SPD: [&str; 29] = [
     "wathenSmall",
 ];
 
-/// Those of them that take most of the time.
+/// The matrices of `SPD` that take most of the time.
 const LARGE: [&str; 7] = [
     "ccx_armadillo13k",
     "ccx_beam20p",

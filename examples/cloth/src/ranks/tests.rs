@@ -139,10 +139,10 @@ fn aggregation_needs_the_fewest_iterations() {
     }
 }
 
-/// The same without contact, where hierarchies are kept.
+/// Where contact does not change, most steps keep the hierarchy of an earlier step, and aggregation needs the fewest
+/// iterations.
 #[test]
-#[ignore = "2 s: run by .ci/full"]
-fn long_aggregation_needs_the_fewest_iterations() {
+fn hierarchies_are_kept_without_contact() {
     let flag = |solver: &str| {
         let of = of(&format!("--scene flag --vertices 400 --dt 0.005 --stiffness 20 --solver {solver}"));
         steps(2, 30, &of).swap_remove(0).1
@@ -152,13 +152,23 @@ fn long_aggregation_needs_the_fewest_iterations() {
     assert!(5 * iterations(&done) < blocks && setups <= 12, "{setups} {blocks}: {done:?}");
 }
 
-/// With a small tolerance, positions do not depend on preconditioners and ranks.
 #[test]
 fn all_preconditioners_have_the_same_positions() {
+    check_positions(&[("mas", 2), ("sa", 4)]);
+}
+
+#[test]
+#[ignore = "some seconds: run by .ci/full"]
+fn long_all_preconditioners_have_the_same_positions() {
+    check_positions(&[("sa", 1), ("sa", 2)]);
+}
+
+/// With a small tolerance, positions do not depend on preconditioners and ranks.
+fn check_positions(runs: &[(&str, usize)]) {
     let of = |solver, ranks| steps_to(ranks, 8, &scene_by(solver), Some(1e-12)).swap_remove(0);
     let (expected, done, _) = of("block-jacobi", 1);
     assert!(done.iter().any(|done| done.contacts > 0), "{done:?}");
-    for (solver, ranks) in [("mas", 2), ("sa", 4)] {
+    for &(solver, ranks) in runs {
         let (x, done, _) = of(solver, ranks);
         let gap = |(a, b): (&u64, &u64)| (f64::from_bits(*a) - f64::from_bits(*b)).abs();
         let largest = x.iter().zip(&expected).map(gap).fold(0.0, f64::max);
@@ -198,25 +208,33 @@ fn rows_that_are_divided_again_have_the_bits_of_one_rank() {
     assert!(one == three && before > 1.0 && after < 0.3, "{before} {after}");
 }
 
-/// Held ends that turn, until the strips touch, with friction.
 #[test]
 fn twisted_strips_have_the_bits_of_one_rank() {
-    twist(&[2]);
+    check_twist(&[2]);
 }
 
 #[test]
 #[ignore = "7 s: run by .ci/full"]
 fn long_twisted_strips_have_the_bits_of_one_rank() {
-    let x = twist(&[2, 3]);
+    let x = check_twist(&[2, 3]);
     let smooth = of("--scene twist --vertices 200 --dt 0.008 --self-friction 0");
     assert_ne!(steps(1, 90, &smooth)[0].0, x, "friction has no effect");
 }
 
-/// The bits of the positions of strips that were twisted until they touch.
-fn twist(ranks: &[usize]) -> Vec<u64> {
+/// Held ends that turn, until the strips touch, with friction. Returns the bits of the positions.
+fn check_twist(ranks: &[usize]) -> Vec<u64> {
     let (x, done, _) = check_bits(ranks, 90, &of("--scene twist --vertices 200 --dt 0.008"));
     assert!(done[89].contacts > 10, "{:?}", done[89]);
     x
+}
+
+/// The scenes of tests that run on another number of ranks.
+#[test]
+#[ignore = "some seconds: run by .ci/full"]
+fn long_two_ranks_have_the_bits_of_one_rank() {
+    check_bits(&[2], 20, &scene_by("mas"));
+    check_bits(&[2], 10, &of("--scene flag --vertices 200 --dt 0.005 --material anisotropic"));
+    check_bits(&[2], 20, &of("--scene flag --vertices 200 --dt 0.005 --damping 0.2"));
 }
 
 /// Anisotropic cloth: seams and hinges have the same directions on every rank.
@@ -244,19 +262,19 @@ fn a_skirt_has_the_bits_of_one_rank() {
     }
 }
 
-/// Two sheets fall into the funnel.
 #[test]
 fn a_funnel_has_the_bits_of_one_rank() {
-    fall_into_a_funnel(&[2]);
+    check_funnel(&[2]);
 }
 
 #[test]
 #[ignore = "6 s: run by .ci/full"]
 fn long_a_funnel_has_the_bits_of_one_rank() {
-    fall_into_a_funnel(&[2, 4]);
+    check_funnel(&[2, 4]);
 }
 
-fn fall_into_a_funnel(ranks: &[usize]) {
+/// Two sheets fall into the funnel.
+fn check_funnel(ranks: &[usize]) {
     let (_, done, _) = check_bits(ranks, 45, &of("--scene funnel --sheets 2 --vertices 242 --dt 0.008"));
     assert!(done[44].contacts > 20, "{:?}", done[44]);
 }
@@ -348,7 +366,7 @@ fn runs_begin_from_states_of_coarser_ones() {
         let at = text.lines().next().unwrap().split(',').position(|name| name == column).unwrap();
         text.lines().last().unwrap().split(',').nth(at).unwrap().to_owned()
     };
-    for ranks in [1, 2] {
+    for ranks in [1, 2, 4] {
         start(&format!("fine{ranks}"), &format!("--subdivide 1 --ranks {ranks}")).unwrap();
         assert_eq!(table(&format!("fine{ranks}"), "positions"), table("fine1", "positions"), "{ranks}");
     }

@@ -78,8 +78,8 @@ fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
     // Implicit Euler: the height after n steps of free fall is h − g Δt² n (n + 1) / 2.
     assert!((heights[2] - (heights[0] - 9.8 * 1e-4 * 5.0)).abs() < 1e-12, "{heights:?}");
     assert!((heights[4] - (0.34 - 9.8 * 1e-4 * 15.0)).abs() < 1e-3, "{heights:?}");
-    let free = 0.34 - 9.8 * 1e-4 * 300.0;
-    assert!(heights[23] > free + 0.01, "{heights:?}");
+    // Free fall would end at 0.046 m; the top of the wire is at 0.22 m.
+    assert!(heights[23] > 0.18, "{heights:?}");
     let dent = particles.iter().map(|p| (p.f[1][1] - 1.0).abs()).fold(0.0, f64::max);
     assert!(dent > 0.05 && particles.iter().all(|p| p.x[1] > -0.1), "{dent}");
     Ok(())

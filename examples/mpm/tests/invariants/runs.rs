@@ -176,19 +176,19 @@ friction = 0.3
 mesh = "floor.obj"
 "#;
 
-/// A whole simulation with all kinds of colliders has the same bits with 1, 2 and 7 threads.
 #[test]
 fn simulations_repeat_with_any_number_of_threads() {
-    simulations_repeat(&["hot", "lbfgs-mas"], &[7]);
+    check_repetition(&["hot", "lbfgs-mas"], &[7]);
 }
 
 #[test]
 #[ignore = "8 s: run by .ci/full"]
 fn long_simulations_repeat_with_any_number_of_threads() {
-    simulations_repeat(&["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas"], &[2, 7]);
+    check_repetition(&["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas"], &[2, 7]);
 }
 
-fn simulations_repeat(solvers: &[&str], numbers: &[usize]) {
+/// A whole simulation with all kinds of colliders has the bits of one thread with these numbers of threads.
+fn check_repetition(solvers: &[&str], numbers: &[usize]) {
     let run = |count: usize, solver: &str| {
         let folder = Folder::new(&format!("threads-{count}-{solver}"));
         folder.write("floor.obj", &FLOOR.replace("-0.01", "0.13"));
@@ -246,10 +246,9 @@ fn frames_and_view_may_change_in_a_run() {
     assert!(folder.bytes("checkpoint.bin") == whole.bytes("checkpoint.bin"));
 }
 
-/// All solvers find the same steps, each to its tolerance.
 #[test]
 fn solvers_agree() {
-    agree(&["hot", "newton-sa", "auto"], &["hot-quadratic"]);
+    check_agreement(&["hot", "newton-sa", "auto"], &["hot-quadratic"]);
 }
 
 #[test]
@@ -266,11 +265,12 @@ fn long_solvers_agree() {
         "lbfgs-mas",
         "auto",
     ];
-    agree(&slip, &["hot", "hot-quadratic"]);
+    check_agreement(&slip, &["hot", "hot-quadratic"]);
 }
 
-/// Compares solvers with `pn-pcg` where bodies may leave the colliders, and where they stick to them.
-fn agree(separating: &[&str], sticky: &[&str]) {
+/// Solvers find the steps of `pn-pcg`, each to its tolerance, where bodies may leave the colliders and where they stick to
+/// them.
+fn check_agreement(separating: &[&str], sticky: &[&str]) {
     let run = |solver: &str, kind: &str| {
         let folder = Folder::new(&format!("agree-{solver}"));
         let scene = folder.write("all.toml", &format!("{BALL}{MORE}").replace("separating", kind));
@@ -389,19 +389,19 @@ fn a_body_between_two_walls_slips_along_their_edge() {
     }
 }
 
-/// Hierarchies also work where whole coarse nodes slip.
 #[test]
 fn a_body_deep_in_a_wall_slips() {
-    slips_deep_in_a_wall(&["hot"]);
+    check_slip_deep_in_a_wall(&["hot"]);
 }
 
 #[test]
 #[ignore = "3 s: run by .ci/full"]
 fn long_a_body_deep_in_a_wall_slips() {
-    slips_deep_in_a_wall(&["hot-quadratic", "pn-mgpcg"]);
+    check_slip_deep_in_a_wall(&["hot-quadratic", "pn-mgpcg"]);
 }
 
-fn slips_deep_in_a_wall(solvers: &[&str]) {
+/// Hierarchies also work where whole coarse nodes slip.
+fn check_slip_deep_in_a_wall(solvers: &[&str]) {
     let folder = Folder::new("deep");
     let wall = "[[obstacle]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
     let scene =

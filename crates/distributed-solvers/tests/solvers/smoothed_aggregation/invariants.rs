@@ -88,8 +88,6 @@ pub(crate) fn limit(of: usize) -> usize {
     (of + 1).max((1.15 * of as f64).floor() as usize)
 }
 
-/// On 1, 2, 3, 4 and 7 ranks, iterations lie within 15 % of those of one rank (or are one more), and those of one
-/// rank are close to those of the hierarchy without ranks.
 #[test]
 fn iterations_do_not_depend_on_ranks() {
     check_iterations(&[2, 7]);
@@ -101,6 +99,8 @@ fn long_iterations_do_not_depend_on_ranks() {
     check_iterations(&RANKS);
 }
 
+/// On these numbers of ranks, iterations lie within 15 % of those of one rank (or are one more), and those of one
+/// rank are close to those of the hierarchy without ranks.
 fn check_iterations(numbers: &[usize]) {
     for problem in problems() {
         let system = System { near_kernel: Some(&problem.near_kernel), ..System::from(&problem.matrix) };
