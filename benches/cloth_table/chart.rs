@@ -9,6 +9,14 @@ use crate::paper::{SCENES, speed_ups};
 use crate::rows::Row;
 use crate::table::{Group, groups};
 
+/// Readable on white and inverted, on a dark page; most are from the palette of Okabe & Ito.
+const COLOURS: [RGBColor; 5] = [
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(170, 0, 60),
+];
 const FILE: &str = "book/src/methods/cloth_table.svg";
 
 /// Draws solid lines with dots for the measurements and thin lines for the paper, for cotton on the regular tessellation.
@@ -53,7 +61,7 @@ pub(crate) fn draw(rows: &[Row]) -> Outcome<()> {
         .light_line_style(WHITE)
         .draw()?;
     for (k, (scene, points)) in SCENES.iter().zip(&lines).enumerate() {
-        let colour = Palette99::pick(k).to_rgba();
+        let colour = COLOURS[k % COLOURS.len()];
         let paper =
             line(scene, &|group| group.ratio("block-jacobi", "sa", 0).and(Some(speed_ups(group.case)?[0])));
         chart.draw_series(LineSeries::new(paper, colour.stroke_width(1)))?;

@@ -9,6 +9,18 @@ use crate::Outcome;
 /// The name of a line and its points.
 pub(crate) type Line = (&'static str, Vec<(f64, f64)>);
 
+/// Readable on white and inverted, on a dark page; most are from the palette of Okabe & Ito.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(170, 0, 60),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
+
 /// The size of a label as a fraction of the axes: 100 of 600 pixels horizontally, 15 of 330 vertically.
 const NAME: (f64, f64) = (0.17, 0.045);
 
@@ -39,7 +51,7 @@ pub(crate) fn chart(file: &str, title: &str, axes: [&str; 2], lines: &[Line]) ->
         .draw()?;
     let at = names(lines, x, y);
     for (k, ((name, points), at)) in lines.iter().zip(at).enumerate() {
-        let colour = Palette99::pick(k).to_rgba();
+        let colour = COLOURS[k % COLOURS.len()];
         chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
         if points.len() < 10 {
             chart.draw_series(points.iter().map(|&p| Circle::new(p, 3, colour.filled())))?;

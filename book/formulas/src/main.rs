@@ -54,6 +54,10 @@ fn mathml(latex: &str) -> Result<String, String> {
     let config = RenderConfig { display_mode: DisplayMode::Block, ..RenderConfig::default() };
     let (mut out, events) = (String::new(), events.into_iter().map(Ok::<_, std::fmt::Error>));
     push_mathml(&mut out, events, config).map_err(|e| fault(&e))?;
+    // The library takes the star of `\operatorname*` and all that follows for a name.
+    if out.contains('\\') {
+        return Err(format!("{latex}: a command is in the text of {out}"));
+    }
     let out = out.replace("><<", ">&lt;<"); // which the library does not escape
     Ok(out.lines().collect::<Vec<_>>().join(" ")) // an empty line would end the HTML
 }
@@ -70,6 +74,7 @@ mod tests {
             "{found}"
         );
         assert!(page("```math\n\\frac{1}\n```").unwrap_err().contains("\\frac{1}"));
+        assert!(page("```math\n\\operatorname*{argmin} \\; x\n```").is_err());
         let mut book = serde_json::json!({"items": [{"Chapter": {"content": "```math\nx\n```"}}]});
         convert(&mut book).unwrap();
         assert!(book.to_string().contains("<math"));

@@ -31,6 +31,31 @@ fn options(command: &str) -> Vec<(String, String)> {
     all
 }
 
+/// The words of the help as a cell of a table: a line for each value, and options as code, in which two dashes
+/// do not become a long one.
+fn markdown(told: &str) -> String {
+    let (text, values) = told.split_once(" Possible values: - ").unwrap_or((told, ""));
+    let mut out: String = text
+        .split('`')
+        .enumerate()
+        .map(|(k, part)| if k % 2 == 1 { format!("`{part}`") } else { with_options(part) })
+        .collect();
+    for value in values.split(" - ").filter(|value| !value.is_empty()) {
+        let (name, meaning) = value.split_once(':').expect("a meaning");
+        let meaning = with_options(meaning.trim()).replace(" [default", "<br>[default"); // of the last value
+        out += &format!("<br>`{name}`: {meaning}");
+    }
+    out
+}
+
+fn with_options(text: &str) -> String {
+    let word = |word: &str| {
+        let name = word.trim_end_matches([',', ';', '.', ':', ')']);
+        if name.starts_with("--") { format!("`{name}`{}", &word[name.len()..]) } else { word.to_owned() }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// The page of the book has a row for each option, with the words of the help. `COARSEN_BLESS=1` writes it.
 #[test]
 fn the_guide_has_the_words_of_the_help() {
@@ -44,7 +69,7 @@ fn the_guide_has_the_words_of_the_help() {
         let shared = options("solve");
         let of = |(name, told): &(String, String)| {
             let told = told.replace('|', "\\|").replace('<', "\\<");
-            format!("| `{}` | {told} |\n", name.replace('|', "\\|"))
+            format!("| `{}` | {} |\n", name.replace('|', "\\|"), markdown(&told))
         };
         // The page refers to those of `solve`.
         let shares = ["compare", "info"].contains(&command);
