@@ -29,7 +29,7 @@ pub(crate) struct Aggregation {
         ("chebyshev", "A Chebyshev polynomial of degree 2", tamstorf().smoothing),
         (
             "gs",
-            "Gauss-Seidel, forward as pre-smoothing and backward as post-smoothing",
+            "Gauss-Seidel, forward before the coarser level corrects and backward after it",
             Smoothing::GaussSeidel(GaussSeidel::default()),
         ),
         (
