@@ -5,6 +5,7 @@ use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace,
 
 use crate::common::{Dense, Scaling, distance, gmres, neumann, random, richardson, spread};
 
+/// New methods go to the end: a test replaces number 6, Richardson iteration, by one with another ω.
 fn methods(stop: Stop<f64>) -> Vec<Box<dyn Krylov<Vec<f64>>>> {
     vec![
         Box::new(Cg::new(stop)),
