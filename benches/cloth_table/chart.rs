@@ -5,18 +5,11 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use crate::Outcome;
+use crate::colours::COLOURS;
 use crate::paper::{SCENES, speed_ups};
 use crate::rows::Row;
 use crate::table::{Group, groups};
 
-/// Readable on white and inverted, on a dark page; most are from the palette of Okabe & Ito.
-const COLOURS: [RGBColor; 5] = [
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(170, 0, 60),
-];
 const FILE: &str = "book/src/methods/cloth_table.svg";
 
 /// Draws solid lines with dots for the measurements and thin lines for the paper, for cotton on the regular tessellation.

@@ -37,6 +37,8 @@
 //! | `walk` | the time of a solve over an animation |
 
 mod chart;
+#[path = "../colours.rs"]
+mod colours;
 mod paper;
 mod rows;
 mod solve;

@@ -5,21 +5,10 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use crate::Outcome;
+use crate::colours::COLOURS;
 
 /// The name of a line and its points.
 pub(crate) type Line = (&'static str, Vec<(f64, f64)>);
-
-/// Readable on white and inverted, on a dark page; most are from the palette of Okabe & Ito.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(170, 0, 60),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(0, 0, 0),
-];
 
 /// The size of a label as a fraction of the axes: 100 of 600 pixels horizontally, 15 of 330 vertically.
 const NAME: (f64, f64) = (0.17, 0.045);

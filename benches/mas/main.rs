@@ -28,6 +28,8 @@
 
 mod authors;
 mod chart;
+#[path = "../colours.rs"]
+mod colours;
 mod contact;
 mod curves;
 mod figures;

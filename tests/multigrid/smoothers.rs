@@ -181,7 +181,7 @@ fn cycles_are_positive_definite() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "2 s: run by .ci/full"]
 fn long_cycles_are_positive_definite() {
     check_cycles([(0, 1.0), (2, 1e6)]);
 }

@@ -170,7 +170,7 @@ fn work_is_at_most_three_times_the_cheaper() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "4 s: run by .ci/full"]
 fn long_work_is_at_most_three_times_the_cheaper() {
     check_work(10_000);
 }
@@ -181,7 +181,7 @@ fn methods_that_can_solve_are_tried() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "4 s: run by .ci/full"]
 fn long_methods_that_can_solve_are_tried() {
     check_tried(10_000);
 }

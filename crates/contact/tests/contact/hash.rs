@@ -32,7 +32,7 @@ fn the_pairs_are_those_of_all_pairs() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "6 s: run by .ci/full"]
 fn long_the_pairs_are_those_of_all_pairs() {
     check_pairs(800);
 }

@@ -26,7 +26,7 @@ fn the_operator_is_symmetric_and_positive() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "3 s: run by .ci/full"]
 fn long_the_operator_is_symmetric_and_positive() {
     check_symmetry(&problems()[1..], &[2]);
 }
@@ -128,7 +128,7 @@ fn threads_do_not_change_bits() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "3 s: run by .ci/full"]
 fn long_threads_do_not_change_bits() {
     check_threads(2);
 }

@@ -158,7 +158,7 @@ fn all_preconditioners_have_the_same_positions() {
 }
 
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "2 s: run by .ci/full"]
 fn long_all_preconditioners_have_the_same_positions() {
     check_positions(&[("sa", 1), ("sa", 2)]);
 }
@@ -230,7 +230,7 @@ fn check_twist(ranks: &[usize]) -> Vec<u64> {
 
 /// The scenes of tests that run on another number of ranks.
 #[test]
-#[ignore = "some seconds: run by .ci/full"]
+#[ignore = "2 s: run by .ci/full"]
 fn long_two_ranks_have_the_bits_of_one_rank() {
     check_bits(&[2], 20, &scene_by("mas"));
     check_bits(&[2], 10, &of("--scene flag --vertices 200 --dt 0.005 --material anisotropic"));
