@@ -2,11 +2,14 @@
 
 use coarsen_sparse::{Bsr, Pattern};
 
-/// The number of block rows that [`sample`] reads, in runs of [`RUN_LENGTH`].
+/// The number of scalar rows that [`sample`] reads, in runs of [`RUN_LENGTH`] block rows.
 const SAMPLED_ROWS: usize = 16_384;
 
 /// The number of consecutive block rows of a sample.
 const RUN_LENGTH: usize = 16;
+
+/// The number of diagonal blocks whose positions are remembered.
+const REMEMBERED: usize = 4096;
 
 /// What a sample of the rows shows. It does not depend on the units of the unknowns. A coupling is |a_ij| / √(a_ii a_jj).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,40 +33,57 @@ pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
     let nothing =
         Sample { uniformity: 1.0, mixed: 0.0, couplings: 1.0, rayleigh_quotient: 1.0, diagonal_jump: 1.0 };
     let (nodes, b) = (a.pattern().rows(), a.block().0);
-    let runs = if nodes <= SAMPLED_ROWS { 1 } else { SAMPLED_ROWS / RUN_LENGTH };
+    let runs = if nodes * b <= SAMPLED_ROWS { 1 } else { (SAMPLED_ROWS / RUN_LENGTH / b).max(1) };
     let step = nodes / runs;
     // 1ᵀA 1, 1ᵀD 1 and 1ᵀD^-½ A D^-½ 1 of the rows.
     let (mut constants, mut diagonals, mut scaled, mut rows) = (0.0, 0.0, 0.0, 0.0);
     let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
     // The sums over the rows with couplings, and their number.
     let (mut uniformity, mut mixed, mut couplings, mut coupled) = (0.0, 0.0, 0.0, 0.0);
+    let mut positions = vec![(usize::MAX, 0); REMEMBERED];
+    let mut diagonal_block = |j: usize| {
+        let (of, at) = &mut positions[j % REMEMBERED];
+        if *of != j {
+            (*of, *at) = (j, a.pattern().find(j, j)?);
+        }
+        Some(a.value(*at))
+    };
+    let mut row = Vec::new(); // its column, block and the diagonal block of the column, for each block
     for k in 0..runs {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
         let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN_LENGTH)) as f64;
         let first = k * step + irregular as usize;
         let sampled = if runs == 1 { 0..nodes } else { first..first + RUN_LENGTH };
-        for (i, r) in sampled.flat_map(|i| (0..b).map(move |r| (i, r))) {
-            let own = a.get(i * b + r, i * b + r);
-            let (mut strongest, mut sum, mut same, mut others) = (0.0_f64, 0.0, 0.0, 0.0);
+        for i in sampled {
+            let Some(diagonal) = diagonal_block(i) else { return nothing };
+            row.clear();
             for (j, block) in a.row(i) {
-                let value = own.signum() * block[r * b + r];
-                let other = if j == i { own } else { a.get(j * b + r, j * b + r) };
-                let one_sign = own * other > 0.0; // false for NaN
-                if !one_sign {
-                    return nothing;
-                }
-                let coupling = value / own.abs().sqrt() / other.abs().sqrt();
-                (constants, scaled) = (constants + value, scaled + coupling);
-                if j != i {
-                    strongest = strongest.max(coupling.abs());
-                    (sum, same, others) = (sum + coupling.abs(), same + coupling.max(0.0), others + 1.0);
-                }
+                let Some(other) = diagonal_block(j) else { return nothing };
+                row.push((j, block, other));
             }
-            (diagonals, rows) = (diagonals + own.abs(), rows + 1.0);
-            (least, largest) = (least.min(own.abs()), largest.max(own.abs()));
-            if b == 1 && strongest > 0.0 {
-                uniformity += sum / strongest / others;
-                (mixed, couplings, coupled) = (mixed + same / sum, couplings + sum, coupled + 1.0);
+            for at in (0..b).map(|r| r * b + r) {
+                let own = diagonal[at];
+                let root = own.abs().sqrt();
+                let (mut strongest, mut sum, mut same, mut others) = (0.0_f64, 0.0, 0.0, 0.0);
+                for &(j, block, other) in &row {
+                    let (value, other) = (own.signum() * block[at], other[at]);
+                    let one_sign = own * other > 0.0; // false for NaN
+                    if !one_sign {
+                        return nothing;
+                    }
+                    let coupling = value / root / other.abs().sqrt();
+                    (constants, scaled) = (constants + value, scaled + coupling);
+                    if j != i {
+                        strongest = strongest.max(coupling.abs());
+                        (sum, same, others) = (sum + coupling.abs(), same + coupling.max(0.0), others + 1.0);
+                    }
+                }
+                (diagonals, rows) = (diagonals + own.abs(), rows + 1.0);
+                (least, largest) = (least.min(own.abs()), largest.max(own.abs()));
+                if b == 1 && strongest > 0.0 {
+                    uniformity += sum / strongest / others;
+                    (mixed, couplings, coupled) = (mixed + same / sum, couplings + sum, coupled + 1.0);
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::Pattern;
 pub(super) const RUNS: usize = 16;
 
 /// The number of scalar rows per run.
-pub(super) const RUN: usize = 480;
+pub(super) const RUN: usize = 120;
 
 /// Storage of a scalar pattern in b x b blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use crate::random;
 /// The number of runs of consecutive rows in the sample of a large pattern.
 const RUNS: usize = 16;
 /// The number of rows per run.
-const RUN: usize = 480;
+const RUN: usize = 120;
 
 #[test]
 fn entries_survive_any_block_size() {
