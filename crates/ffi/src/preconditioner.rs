@@ -67,7 +67,7 @@ pub unsafe extern "C" fn coarsen_preconditioner_new(
         // SAFETY: a preconditioner may be sent to another thread.
         let built = unsafe { run(build) }?.map_err(raise)?;
         let (n, entries) = (system.matrix.shape().0, system.matrix.nnz());
-        let held = Held { built, n, is_small: entries < 4 * THRESHOLD, r: Vec::new(), z: vec![0.0; n] };
+        let held = Held { built, n, is_small: entries < 8 * THRESHOLD, r: Vec::new(), z: vec![0.0; n] };
         Ok(coarsen_preconditioner { held: Arc::new(Mutex::new(held)) })
     };
     // SAFETY: as the crate says.
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn coarsen_preconditioner_update(
         };
         // SAFETY: a preconditioner may be sent to another thread.
         unsafe { run(update) }?.map_err(raise)?;
-        held.is_small = system.matrix.nnz() < 4 * THRESHOLD;
+        held.is_small = system.matrix.nnz() < 8 * THRESHOLD;
         Ok(())
     })
 }

@@ -12,7 +12,7 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Real, Report,
 /// NaN only if the guess did. The residual in the report is recomputed from x.
 ///
 /// A method keeps its vectors after the first solve. A later solve with the same size and layout allocates
-/// nothing. Outside a thread pool this does not hold for loops over more than four times
+/// nothing. Outside a thread pool this does not hold for loops over more than eight times
 /// [`THRESHOLD`](coarsen_core::parallel::THRESHOLD) entries: each of these loops enters the pool, and rayon
 /// allocates 1.5 KB every 63 times. To avoid this, wrap the program in
 /// [`threads`](coarsen_core::parallel::threads).

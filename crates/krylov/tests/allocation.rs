@@ -109,7 +109,7 @@ fn main() {
 /// Systems large enough for several threads. Inside a pool a solve allocates nothing. From outside, only the
 /// queue of the pool allocates.
 fn on_several_threads() {
-    let n = 4 * parallel::THRESHOLD + 5;
+    let n = 8 * parallel::THRESHOLD + 5;
     let leaf = |(rows, x, y): (Range<usize>, &[f64], &mut [f64])| {
         rows.zip(x.iter().zip(y)).for_each(|(i, (x, y))| *y = (1.0 + (i % 97) as f64) * x);
     };

@@ -7,7 +7,7 @@
 //! The library configures no thread pool. Loops under [`THRESHOLD`] scalar operations, and products under
 //! four times this limit ([`worth_product`]), stay on the calling thread. Longer ones use the caller's
 //! current pool. Entering a pool from outside costs 10 to 20 µs, and rayon allocates 1.5 KB at every 63rd
-//! such entry, so outside a pool both limits are four times as high. A program should wrap its whole loop
+//! such entry, so outside a pool both limits are eight times as high. A program should wrap its whole loop
 //! once in [`threads`]; inside it, a fork costs almost no time and allocates nothing.
 
 mod shared;
@@ -24,9 +24,9 @@ pub use shared::Shared;
 /// The number of entries per leaf of a reduction over vectors.
 pub const LEAF: usize = 4096;
 
-/// The number of scalar operations below which a loop stays on the calling thread of a pool. Outside a pool it is four
+/// The number of scalar operations below which a loop stays on the calling thread of a pool. Outside a pool it is eight
 /// times this number: such a loop needs at most 25 µs of memory traffic, about the cost of entering a pool.
-pub const THRESHOLD: usize = 1 << 14;
+pub const THRESHOLD: usize = 1 << 13;
 
 /// The largest number of leaves in a task that does not fork further.
 const GRAIN: usize = 2;
@@ -36,7 +36,7 @@ const GRAIN: usize = 2;
 /// Compares the size first, since asking rayon for its number of threads starts the global pool.
 pub fn worth(work: usize) -> bool {
     let is_inside = rayon::current_thread_index().is_some();
-    work >= if is_inside { THRESHOLD } else { 4 * THRESHOLD } && rayon::current_num_threads() > 1
+    work >= if is_inside { THRESHOLD } else { 8 * THRESHOLD } && rayon::current_num_threads() > 1
 }
 
 /// Whether a product or a sweep over `nnz` stored scalars of a matrix is enough for more than one thread of

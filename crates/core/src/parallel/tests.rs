@@ -23,7 +23,7 @@ fn small_work_stays_on_one_thread() {
         });
         assert_eq!(found.unwrap(), expected);
     }
-    assert!(!worth(4 * THRESHOLD - 1), "outside a pool");
+    assert!(!worth(8 * THRESHOLD - 1), "outside a pool");
 }
 
 #[test]
