@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use coarsen_core::Real;
 use coarsen_core::simd::{Kernel, Pack, Set, prefetch};
+use coarsen_core::small_dense::Scratch;
 
 use super::Bsr;
 use super::multiply::Then;
@@ -70,14 +71,14 @@ impl<T: Real, V: Real> LaneProducts<'_, T, V> {
         }
     }
 
-    /// The kernel for any block size, one scalar row after the other.
+    /// The kernel for any block size. The sums of a row are on the stack for blocks of up to 12 rows.
     #[inline(always)]
     fn any<I: Set<V>>(self, set: I) {
         let (height, width) = self.a.block;
-        let mut ax = [V::zero(); COLUMNS];
-        let mut at = 0;
-        for i in self.rows {
-            for r in 0..height {
+        let mut memory = Scratch::<V, { 12 * COLUMNS }>::new(height * COLUMNS);
+        let ax = memory.values();
+        for (k, i) in self.rows.enumerate() {
+            for (r, ax) in ax.chunks_exact_mut(COLUMNS).enumerate() {
                 let mut sum = I::Eight::zero(set);
                 for (j, block) in self.a.row(i) {
                     let x = &self.x[j * width * COLUMNS..(j + 1) * width * COLUMNS];
@@ -89,9 +90,8 @@ impl<T: Real, V: Real> LaneProducts<'_, T, V> {
                 }
                 // SAFETY: `ax` has eight numbers.
                 unsafe { sum.store(ax.as_mut_ptr()) };
-                (self.then)(at, &ax);
-                at += COLUMNS;
             }
+            (self.then)(k * height * COLUMNS, ax);
         }
     }
 }
