@@ -11,6 +11,10 @@
 //! f64, and `--single` computes it in f32. `--rounded` computes both the hierarchy and the products with A in
 //! f32; residuals are recomputed with A in f64.
 //!
+//! `--columns 8` instead solves for eight right-hand sides, with the hierarchy in f32: seconds of the setup, of one
+//! solve, and of all by `Cg` one after the other, by `BlockCg` with shared and with separate search directions, and the
+//! ratio of the last to one solve.
+//!
 //! The columns are the median seconds of setup, update and solve, and the iterations and MiB of the last run.
 //! An update keeps the transfers; it is not timed with `--single` and `--rounded`. The last column is setup
 //! plus solve time, divided by the time of one product y = A x on one thread. This ratio depends less on the
@@ -20,7 +24,7 @@ use coarsen::smoothed_aggregation::smoothed_aggregation;
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, Update};
-use coarsen::krylov::Cg;
+use coarsen::krylov::{BlockCg, Cg};
 use coarsen::multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
@@ -46,6 +50,8 @@ struct Settings {
     /// Computes the hierarchy in f32, and products with A in f32.
     rounded: bool,
     change: Vec<Change>,
+    /// The number of right-hand sides; one of the other measurements if it is 0.
+    columns: usize,
 }
 
 /// The problems that run by default.
@@ -68,17 +74,26 @@ const PROBLEMS: [&str; 14] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = settings()?;
-    println!(
-        "{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>5} {:>8} {:>9}",
-        "problem", "threads", "setup s", "update s", "solve s", "total s", "its", "MiB", "products"
-    );
+    if settings.columns > 0 {
+        println!(
+            "{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
+            "problem", "threads", "setup s", "one s", "each s", "shared s", "separate", "ratio"
+        );
+    } else {
+        println!(
+            "{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>5} {:>8} {:>9}",
+            "problem", "threads", "setup s", "update s", "solve s", "total s", "its", "MiB", "products"
+        );
+    }
     for spec in &settings.problems {
         let (problem, options) = parse(spec)?;
         let problem = Problem::parse(problem, &options)?;
         let unit = product(&problem);
         for &threads in &settings.threads {
             parallel::threads(threads, || {
-                if settings.double {
+                if settings.columns > 0 {
+                    several(spec, &problem, &settings, threads)
+                } else if settings.double {
                     measure(spec, &problem, &settings, threads, unit, &Cpu::new())
                 } else {
                     measure(spec, &problem, &settings, threads, unit, &Cpu::mixed())
@@ -153,6 +168,57 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     Ok(())
 }
 
+/// Solves for several right-hand sides, and prints one row.
+fn several(
+    name: &str,
+    problem: &Problem,
+    settings: &Settings,
+    threads: usize,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let (a, near_kernel) = (&problem.matrix, Some(&problem.near_kernel));
+    let b: Vec<_> = (0..settings.columns as u64).map(|j| problem.right_hand_side(j + 1)).collect();
+    let mut x = vec![vec![0.0; a.shape().0]; b.len()];
+    let mut parameters = smoothed_aggregation();
+    settings.change.iter().for_each(|change| change(&mut parameters));
+    let start = Instant::now();
+    let mut m =
+        parameters.build_f32(System { positions: Some(&problem.positions), near_kernel, ..a.into() })?;
+    let setup = start.elapsed().as_secs_f64();
+    let mut cg = Cg::new(Stop::relative(1e-8));
+    let mut blocks = [true, false].map(|shared| {
+        let mut method = BlockCg::new(Stop::relative(1e-8));
+        method.shared = shared;
+        method
+    });
+    let mut seconds = [const { Vec::new() }; 4];
+    for run in 0..=settings.runs {
+        for (kind, seconds) in seconds.iter_mut().enumerate() {
+            x.iter_mut().for_each(|x| x.fill(0.0));
+            let start = Instant::now();
+            match kind {
+                0 => drop(cg.solve(a, &mut m, &b[0], &mut x[0])?.converged()?),
+                1 => b
+                    .iter()
+                    .zip(&mut x)
+                    .try_for_each(|(b, x)| cg.solve(a, &mut m, b, x)?.converged().map(drop))?,
+                _ => blocks[kind - 2]
+                    .solve(a, &mut m, &b, &mut x)?
+                    .into_iter()
+                    .try_for_each(|report| report.converged().map(drop))?,
+            }
+            if run > 0 {
+                seconds.push(start.elapsed().as_secs_f64()); // the first run allocates
+            }
+        }
+    }
+    let [one, each, shared, separate] = seconds.map(median);
+    println!(
+        "{name:<22} {threads:>7} {setup:>9.4} {one:>9.4} {each:>9.4} {shared:>9.4} {separate:>9.4} {:>7.2}",
+        separate / one
+    );
+    Ok(())
+}
+
 /// The time of one product on one thread, in seconds.
 fn product(problem: &Problem) -> f64 {
     let x = problem.right_hand_side(1);
@@ -193,6 +259,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
         single: false,
         rounded: false,
         change: vec![],
+        columns: 0,
     };
     let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
     while let Some(argument) = arguments.next() {
@@ -216,6 +283,10 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
             }
             ("--runs", _) => {
                 settings.runs = value.parse::<std::num::NonZeroUsize>()?.get();
+                continue;
+            }
+            ("--columns", _) => {
+                settings.columns = value.parse::<std::num::NonZeroUsize>()?.get();
                 continue;
             }
             ("--smoother", "gs") => {

@@ -21,6 +21,7 @@ mod over_domains;
 mod particles;
 mod rebuilds;
 mod rigid_body_modes;
+mod several;
 mod skinning;
 mod smoothers;
 #[path = "../common/spring.rs"]

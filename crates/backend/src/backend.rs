@@ -39,6 +39,22 @@ pub trait Backend: Clone + Send + 'static {
     /// Row sets of this backend.
     type Rows: Send;
 
+    /// The number k of columns that one vector may interleave: entry i of column c is number k i + c. Products,
+    /// residuals, [`relax_into`](Matrix::relax_into), blocks and transfers then also accept vectors of k times their
+    /// length, and read a matrix once for all columns. 1 if vectors have one column.
+    const COLUMNS: usize = 1;
+
+    /// Interleaves at most [`COLUMNS`](Self::COLUMNS) vectors; the columns that are missing become zero. *Panics* on a
+    /// wrong length.
+    fn interleave(columns: &[Self::Vector], to: &mut Self::Vector) {
+        to.copy(&columns[0]);
+    }
+
+    /// Computes the vectors of [`interleave`](Self::interleave) from their result. *Panics* on a wrong length.
+    fn separate(from: &Self::Vector, columns: &mut [Self::Vector]) {
+        columns[0].copy(from);
+    }
+
     /// Returns the name in reports: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 

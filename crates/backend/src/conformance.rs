@@ -28,6 +28,7 @@ pub fn check<B: Backend>(backend: &B, tolerance: f64) {
     products(backend, tolerance);
     blocks(backend, tolerance);
     relaxation(backend, tolerance);
+    interleaved(backend, tolerance);
     wrong_sizes(backend);
 }
 
@@ -242,6 +243,65 @@ fn relaxation<B: Backend>(backend: &B, tolerance: f64) {
                 oracle.0.relax_into(&oracle.1, 0.5, beta, &rhs, &rhs, &mut expected_step, &mut expected);
                 close(backend, &step, &expected_step, 8.0, tolerance, "relax_into, the step");
                 close(backend, &y, &expected, 8.0, tolerance, "relax_into");
+            }
+        }
+    }
+}
+
+/// Tests that operations on interleaved columns have the results of single columns, with one column missing.
+fn interleaved<B: Backend>(backend: &B, tolerance: f64) {
+    let count = (B::COLUMNS - 1).max(1);
+    for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
+        let a = ring(n, b);
+        let d = DenseBlocks::inverse_diagonal(&a, "gauss-seidel").expect("the ring is diagonally dominant");
+        let (matrix, blocks) = (backend.matrix(&a).expect("memory"), backend.blocks(&d).expect("memory"));
+        let vector = |host: &[f64]| backend.vector(&real(host)).expect("memory");
+        let columns = |seed: u64| -> Vec<B::Vector> {
+            (0..count as u64).map(|c| vector(&noise(n * b, seed + 10 * c))).collect()
+        };
+        let [x, y, s] = [1, 2, 3].map(columns);
+        let together = |columns: &[B::Vector]| {
+            let mut all = vector(&vec![0.5; n * b * B::COLUMNS]);
+            B::interleave(columns, &mut all);
+            all
+        };
+        let number = B::Real::from_f64;
+        type Operation<'a, V> = (&'a str, &'a dyn Fn(&V, &V, &mut V, &mut V));
+        let operations: [Operation<'_, B::Vector>; 6] = [
+            ("apply", &|x, _, s, _| matrix.apply(x, s)),
+            ("residual", &|x, y, s, _| matrix.residual(y, x, s)),
+            ("apply_add", &|x, _, s, _| matrix.apply_add(number(-1.0), x, number(0.5), s)),
+            ("relax_into", &|x, y, s, t| matrix.relax_into(&blocks, number(0.5), number(0.0), y, x, s, t)),
+            ("relax_into", &|x, y, s, t| matrix.relax_into(&blocks, number(0.5), number(0.5), y, x, s, t)),
+            ("blocks", &|x, _, s, _| B::apply_blocks(&blocks, number(2.0), x, number(0.25), s)),
+        ];
+        for (name, operation) in operations {
+            let (x_all, y_all, mut s_all) = (together(&x), together(&y), together(&s));
+            let mut t_all = x_all.like().expect("memory");
+            operation(&x_all, &y_all, &mut s_all, &mut t_all);
+            for all in [&s_all, &t_all] {
+                let mut host = vec![B::Real::default(); n * b * B::COLUMNS];
+                backend.read(all, &mut host).expect("a vector is readable");
+                let missing = host.iter().skip(count).step_by(B::COLUMNS);
+                assert!(
+                    B::COLUMNS == 1 || missing.into_iter().all(|v| v.as_f64() == 0.0),
+                    "{name}: a missing column"
+                );
+            }
+            let mut separate = [&s_all, &t_all].map(|all| {
+                let mut columns = columns(4);
+                B::separate(all, &mut columns);
+                columns
+            });
+            for c in 0..count {
+                let (mut s, mut t) = (vector(&noise(n * b, 3 + 10 * c as u64)), x[c].like().expect("memory"));
+                operation(&x[c], &y[c], &mut s, &mut t);
+                for (single, all) in [s, t].iter().zip(&mut separate) {
+                    let mut host = vec![B::Real::default(); n * b];
+                    backend.read(single, &mut host).expect("a vector is readable");
+                    let expected: Vec<f64> = host.iter().map(|v| v.as_f64()).collect();
+                    close(backend, &all[c], &expected, 64.0 * b as f64, tolerance, name);
+                }
             }
         }
     }

@@ -43,7 +43,7 @@ mod transfers;
 
 pub use backend::{Backend, Matrix, NumericBackend, SweepDirection};
 pub use componentwise::{Components, Componentwise};
-pub use cpu::{Cpu, CpuMatrix};
+pub use cpu::{Cpu, CpuMatrix, interleave, separate};
 pub use dense_blocks::DenseBlocks;
 pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;

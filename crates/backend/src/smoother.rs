@@ -68,6 +68,12 @@ pub trait Smoother<B: Backend = Cpu, T: Real = f64>: Send {
         self.smooth(a, b, x);
     }
 
+    /// Whether all steps accept vectors that [interleave columns](Backend::COLUMNS) beside vectors of one column. *Override*
+    /// for a smoother that only uses operations of its backend that accept them.
+    fn interleaves(&self) -> bool {
+        false
+    }
+
     /// Returns A, if the smoother stores it as a matrix of the backend.
     fn matrix(&self) -> Option<&B::Matrix> {
         None

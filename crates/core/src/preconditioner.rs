@@ -84,6 +84,15 @@ pub trait Preconditioner<V: Vector> {
         r.dot_magnitude(z)
     }
 
+    /// zⱼ = M⁻¹ rⱼ for all j, to round-off as separate applications. *Panics* if there are not as many z as r.
+    ///
+    /// The default applies M to one vector after the other; a preconditioner may override it with one pass over
+    /// its matrices for several vectors.
+    fn apply_many(&mut self, r: &[V], z: &mut [V]) {
+        assert_eq!(r.len(), z.len(), "apply_many: vectors");
+        r.iter().zip(z).for_each(|(r, z)| self.apply(r, z));
+    }
+
     /// The properties of this map that methods rely on. There is no default, so that an implementation cannot
     /// claim a property by accident.
     fn kind(&self) -> PreconditionerKind;
@@ -118,6 +127,9 @@ macro_rules! forward {
             }
             fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
                 (**self).apply_dot(r, z)
+            }
+            fn apply_many(&mut self, r: &[V], z: &mut [V]) {
+                (**self).apply_many(r, z);
             }
             fn kind(&self) -> PreconditionerKind {
                 (**self).kind()

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use coarsen_core::{Identity, LinearOperator, Stop, from_fn, parallel};
 use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, Richardson,
+    BiCgStab, BlockCg, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, Richardson,
     SingleReductionCg, SpectralRadius, start_vector,
 };
 use counting::bytes;
@@ -77,6 +77,23 @@ fn other_sizes() {
     assert_eq!(bytes(round), 0);
 }
 
+/// Nothing but the state and the report of each column.
+fn separate_columns() {
+    let (n, k) = (500, 11);
+    let b: Vec<Vec<f64>> =
+        (0..k).map(|j| start_vector::<f64>(n).into_iter().map(|v| v + f64::from(j)).collect()).collect();
+    let (chain, mut x) = (chain(n), vec![vec![0.0; n]; b.len()]);
+    let mut method = BlockCg::new(Stop::relative(1e-10));
+    method.shared = false;
+    let mut solve = || {
+        x.iter_mut().for_each(|x| x.fill(0.0));
+        let reports = method.solve(&chain, &mut Identity, &b, &mut x).unwrap();
+        assert!(reports.iter().all(|report| report.iterations > 10), "{reports:?}");
+    };
+    assert!(bytes(&mut solve) > 5 * b.len() * n * size_of::<f64>());
+    assert!(bytes(&mut solve) < 500 * b.len());
+}
+
 fn main() {
     let n = 50;
     let chain = chain(n);
@@ -102,6 +119,7 @@ fn main() {
     let mut estimate = || assert!(radius.estimate(&chain, &mut Identity, &b).unwrap() > 4.0);
     assert!(bytes(&mut estimate) > 0);
     assert_eq!(bytes(&mut estimate), 0);
+    separate_columns();
     other_sizes();
     on_several_threads(); // last, since the threads of a pool allocate at any time
 }

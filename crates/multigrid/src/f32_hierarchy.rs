@@ -1,8 +1,13 @@
 //! Hierarchies in f32 for systems in f64.
 
-use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update};
-use coarsen_core::{F32Preconditioner, Preconditioner, PreconditionerKind, Real, parallel};
-use coarsen_sparse::{Bsr, Pattern, System};
+use std::array;
+use std::cell::Cell;
+
+use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update, interleave, separate};
+use coarsen_core::{
+    F32Preconditioner, Preconditioner, PreconditionerKind, Real, largest, parallel, power_of_two,
+};
+use coarsen_sparse::{Bsr, COLUMNS, Pattern, System};
 
 use crate::{Coarsening, Hierarchy, Multigrid};
 
@@ -60,6 +65,22 @@ impl F32Hierarchy {
 impl<V: Real> Preconditioner<Vec<V>> for F32Hierarchy {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         self.hierarchy.apply(r, z);
+    }
+
+    /// As that of [`Hierarchy`]; vectors are rounded where they are interleaved.
+    fn apply_many(&mut self, r: &[Vec<V>], z: &mut [Vec<V>]) {
+        assert_eq!(r.len(), z.len(), "apply_many: vectors");
+        for (r, z) in r.chunks(COLUMNS).zip(z.chunks_mut(COLUMNS)) {
+            let scales = Cell::new([1.0; COLUMNS]); // powers of two, whose reciprocals are exact
+            let pack = |b: &mut Vec<f32>| {
+                scales.set(array::from_fn(|c| r.get(c).map_or(1.0, |r| power_of_two(largest(r).as_f64()))));
+                interleave(r, scales.get().map(f64::recip), b);
+            };
+            let unpack = |x: &Vec<f32>| separate(x, scales.get(), z);
+            if !self.hierarchy.get_mut().apply_interleaved(r.len(), pack, unpack) {
+                r.iter().zip(z).for_each(|(r, z)| self.hierarchy.apply(r, z));
+            }
+        }
     }
 
     fn kind(&self) -> PreconditionerKind {

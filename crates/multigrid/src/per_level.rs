@@ -107,6 +107,10 @@ impl<T: Real, B: Backend> Smoother<B, T> for Repeated<T, B> {
         self.step.matrix()
     }
 
+    fn interleaves(&self) -> bool {
+        self.step.interleaves()
+    }
+
     fn facts(&self) -> SmootherFacts<'_, T> {
         self.step.facts()
     }

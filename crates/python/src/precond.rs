@@ -58,6 +58,10 @@ impl coarsen::Preconditioner<Vec<f64>> for Shared {
         self.held().apply(r, z);
     }
 
+    fn apply_many(&mut self, r: &[Vec<f64>], z: &mut [Vec<f64>]) {
+        self.held().apply_many(r, z);
+    }
+
     fn apply_dot(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) -> coarsen::Dot<<Vec<f64> as Vector>::Scalar> {
         self.held().apply_dot(r, z)
     }

@@ -246,8 +246,19 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
+    /// Makes the vectors like b, which may interleave another number of columns.
+    fn fit(&mut self, b: &B::Vector) {
+        for v in [&mut self.d, &mut self.ahead] {
+            if !v.same_layout(b) {
+                v.renew_like(b)
+                    .expect("backends that interleave columns have vectors in the memory of the host");
+            }
+        }
+    }
+
     /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
+        self.fit(b);
         let (omega, beta) = (B::Real::from_f64(omega), B::Real::from_f64(beta));
         self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
@@ -263,12 +274,17 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         Some(&self.a)
     }
 
+    fn interleaves(&self) -> bool {
+        true
+    }
+
     fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         let (first, later) = self.parameters.factors(self.radius);
         if self.parameters.degree == 1 {
             // Only x is needed, not d.
             return B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), x);
         }
+        self.fit(b);
         B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), &mut self.d); // 2
         x.copy(&self.d); // 4
         later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5

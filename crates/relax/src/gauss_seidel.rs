@@ -191,6 +191,10 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         self.sweeps.matrix()
     }
 
+    fn interleaves(&self) -> bool {
+        self.sweeps.interleaves()
+    }
+
     fn pre_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.sweeps.pre_smooth(a, b, x);
         (1..self.parameters.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));

@@ -41,7 +41,7 @@ mod system;
 mod transpose;
 pub mod union_find;
 
-pub use bsr::{Bsr, row_product};
+pub use bsr::{Bsr, COLUMNS, row_product};
 pub use buckets::{Buckets, by_bucket};
 pub use classes::Classes;
 pub use contacts::{Contacts, Stencil, differing_rows};

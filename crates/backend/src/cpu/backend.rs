@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use coarsen_core::{Error, Real, parallel};
-use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
+use coarsen_sparse::{Bsr, COLUMNS, Pattern, Prolongation, TransposePlan};
 
 use super::half::HalfGaussSeidel;
+use super::interleave::{interleave, separate};
 use super::weights::WeightTransfer;
 use super::{Cpu, CpuMatrix};
 use crate::range::same_length;
@@ -35,6 +36,16 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     type Matrix = CpuMatrix<V, S>;
     type Blocks = DenseBlocks<S>;
     type Rows = RowSets;
+
+    const COLUMNS: usize = COLUMNS;
+
+    fn interleave(columns: &[Vec<V>], to: &mut Vec<V>) {
+        interleave(columns, [1.0; COLUMNS], to);
+    }
+
+    fn separate(from: &Vec<V>, columns: &mut [Vec<V>]) {
+        separate(from, [1.0; COLUMNS], columns);
+    }
 
     fn name(&self) -> &'static str {
         "cpu"

@@ -29,11 +29,16 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
         Self { a, of: PhantomData }
     }
 
-    fn assert_square(&self, d: &DenseBlocks<S>, b: &[V], x: &[V], method: &str) {
-        let (n, size) = (self.a.shape().0, self.a.block().0);
-        assert!(self.a.shape() == (n, n) && self.a.block() == (size, size), "{method}: A is not square");
+    /// Checks for vectors of `columns` interleaved columns that A is square and everything fits it.
+    fn assert_square(&self, d: &DenseBlocks<S>, b: &[V], x: &[V], columns: usize, method: &str) {
+        let (rows, size) = (self.a.shape().0, self.a.block().0);
+        let n = rows * columns;
+        assert!(
+            self.a.shape() == (rows, rows) && self.a.block() == (size, size),
+            "{method}: A is not square"
+        );
         assert!(b.len() == n && x.len() == n, "{method}: {n} rows met b of {} and x of {}", b.len(), x.len());
-        assert!(d.size() == size && d.count() * size == n, "{method}: D does not fit A");
+        assert!(d.size() == size && d.count() * size == rows, "{method}: D does not fit A");
     }
 }
 
@@ -69,7 +74,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         b: &Vec<V>,
         x: &mut Vec<V>,
     ) {
-        self.assert_square(d, b, x, "relax");
+        self.assert_square(d, b, x, 1, "relax");
         assert!(Pattern::same(rows.pattern(), self.a.pattern()), "relax: row sets of another pattern");
         RowSweep { a: &self.a, d: d.values(), omega, b, sweep }.run(rows, x);
     }
@@ -84,15 +89,16 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         s: &mut Vec<V>,
         y: &mut Vec<V>,
     ) {
-        let n = self.a.shape().0;
-        self.assert_square(d, b, x, "relax_into");
+        let columns = d.interleaved(x);
+        let n = self.a.shape().0 * columns;
+        self.assert_square(d, b, x, columns, "relax_into");
         assert!(
             s.len() == n && y.len() == n,
             "relax_into: {n} rows met s of {} and y of {}",
             s.len(),
             y.len()
         );
-        RELAX_INTO.of::<RelaxInto<V, S>>()(&self.a, d.values(), [omega, beta], [b, x], [s, y]);
+        RELAX_INTO.of::<RelaxInto<V, S>>()(&self.a, (d.values(), columns), [omega, beta], [b, x], [s, y]);
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
@@ -108,30 +114,31 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
 
 compiled!(
     RELAX_INTO: RelaxInto<V, S> where S <= V =
-        fn(&Bsr<S>, &[S], [V; 2], [&[V]; 2], [&mut [V]; 2]), relax_into
+        fn(&Bsr<S>, (&[S], usize), [V; 2], [&[V]; 2], [&mut [V]; 2]), relax_into
 );
 
-/// Computes s = ω D (b − A x) + β s and y = x + s.
+/// Computes s = ω D (b − A x) + β s and y = x + s for one column or several interleaved columns.
 fn relax_into<V: Real, S: Real>(
     a: &Bsr<S>,
-    d: &[S],
+    (d, columns): (&[S], usize),
     factors: [V; 2],
     [b, x]: [&[V]; 2],
     [s, y]: [&mut [V]; 2],
 ) {
     let size = a.block().0;
-    let pieces = (0..a.pattern().rows(), Groups(s, size), Groups(y, size));
+    let together = size * columns;
+    let pieces = (0..a.pattern().rows(), Groups(s, together), Groups(y, together));
     let body = |(rows, s, y): (Range<usize>, Groups<&mut [V]>, Groups<&mut [V]>)| {
-        let first = rows.start * size;
+        let first = rows.start * together;
         a.row_products(rows, x, &mut |at, ax| {
             let (here, all) = (at..at + ax.len(), first + at..first + at + ax.len());
             let y = &mut y.0[here.clone()];
             for ((y, b), ax) in y.iter_mut().zip(&b[all.clone()]).zip(ax) {
                 *y = *b - *ax;
             }
-            let d = &d[all.start * size..all.end * size];
-            simd::run(Step { d, size, factors, x: &x[all], s: &mut s.0[here], y });
+            let d = &d[all.start / columns * size..all.end / columns * size];
+            simd::run(Step { d, size, columns, factors, x: &x[all], s: &mut s.0[here], y });
         });
     };
-    each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz()), &body);
+    each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz() * columns), &body);
 }

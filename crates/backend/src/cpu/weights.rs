@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Real, compiled};
-use coarsen_sparse::{Pattern, Prolongation, TransposePlan};
+use coarsen_sparse::{COLUMNS, Pattern, Prolongation, TransposePlan};
 
 use super::Cpu;
 use crate::range::same_length;
@@ -105,8 +105,15 @@ compiled!(PROLONG: Prolong<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]), prolo
 
 compiled!(RESTRICT: Restrict<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]), restrict);
 
+/// The number of interleaved columns of a vector that has n entries in each. They are further copies of all unknowns.
+fn columns<V>(x: &[V], n: usize) -> usize {
+    if x.len() == n { 1 } else { COLUMNS }
+}
+
 fn prolong<S: Real, V: Real>(of: &WeightTransfer<S>, coarse: &[V], x: &mut [V]) {
-    let (side, d, k) = (&of.down, of.copies, of.copies * of.down.m);
+    let side = &of.down;
+    let d = of.copies * columns(x, side.pattern.rows() * of.copies);
+    let k = d * side.m;
     assert!(
         x.len() == side.pattern.rows() * d && coarse.len() == side.pattern.columns() * k,
         "prolong_add: lengths"
@@ -131,7 +138,9 @@ fn prolong<S: Real, V: Real>(of: &WeightTransfer<S>, coarse: &[V], x: &mut [V]) 
 }
 
 fn restrict<S: Real, V: Real>(of: &WeightTransfer<S>, r: &[V], coarse: &mut [V]) {
-    let (side, d, k) = (&of.up, of.copies, of.copies * of.up.m);
+    let side = &of.up;
+    let d = of.copies * columns(r, side.pattern.columns() * of.copies);
+    let k = d * side.m;
     assert!(
         r.len() == side.pattern.columns() * d && coarse.len() == side.pattern.rows() * k,
         "restrict: lengths"

@@ -5,7 +5,7 @@ mod relax;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, compiled};
-use coarsen_sparse::{Bsr, SparseError};
+use coarsen_sparse::{Bsr, COLUMNS, SparseError};
 
 use crate::SetupError;
 use invert::{Fault, Scratch, invert, invert_positive};
@@ -209,9 +209,14 @@ impl<T: Real> DenseBlocks<T> {
     /// Computes z_k = a D_k r_k + b z_k, for S not wider than V; with b = 0 the old z is not read. *Panics* on a wrong
     /// length.
     pub(crate) fn apply_add<V: Real>(&self, a: V, r: &[V], b: V, z: &mut [V]) {
-        let n = self.count() * self.size;
+        let n = self.count() * self.size * self.interleaved(r);
         assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
         APPLY.of::<Apply<V, T>>()(self, a, r, b, z);
+    }
+
+    /// Returns the number of interleaved columns of a vector: 1 or 8.
+    pub(crate) fn interleaved<V>(&self, x: &[V]) -> usize {
+        if x.len() == self.count() * self.size { 1 } else { COLUMNS }
     }
 
     /// Returns the kind of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
@@ -315,34 +320,47 @@ impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
 }
 
 fn apply<V: Real, S: Real>(blocks: &DenseBlocks<S>, a: V, r: &[V], b: V, z: &mut [V]) {
-    let size = blocks.size;
-    let pieces = (Groups(&blocks.values[..], size * size), Groups(r, size), Groups(z, size));
-    let leaf = |(d, r, z): (Groups<&[S]>, Groups<&[V]>, Groups<&mut [V]>)| match size {
-        1 => apply_blocks::<V, S, 1>(d, a, r, b, z),
-        2 => apply_blocks::<V, S, 2>(d, a, r, b, z),
-        3 => apply_blocks::<V, S, 3>(d, a, r, b, z),
-        6 => apply_blocks::<V, S, 6>(d, a, r, b, z),
-        12 => apply_blocks::<V, S, 12>(d, a, r, b, z),
-        _ => apply_blocks::<V, S, 0>(d, a, r, b, z),
+    let (size, columns) = (blocks.size, blocks.interleaved(r));
+    let together = size * columns;
+    let pieces = (Groups(&blocks.values[..], size * size), Groups(r, together), Groups(z, together));
+    let leaf = |(d, r, z): (Groups<&[S]>, Groups<&[V]>, Groups<&mut [V]>)| match (columns, size) {
+        (1, 1) => apply_blocks::<V, S, 1, 1>(d, a, r, b, z, size),
+        (1, 2) => apply_blocks::<V, S, 2, 1>(d, a, r, b, z, size),
+        (1, 3) => apply_blocks::<V, S, 3, 1>(d, a, r, b, z, size),
+        (1, 6) => apply_blocks::<V, S, 6, 1>(d, a, r, b, z, size),
+        (1, 12) => apply_blocks::<V, S, 12, 1>(d, a, r, b, z, size),
+        (1, _) => apply_blocks::<V, S, 0, 1>(d, a, r, b, z, size),
+        (_, 1) => apply_blocks::<V, S, 1, COLUMNS>(d, a, r, b, z, size),
+        (_, 3) => apply_blocks::<V, S, 3, COLUMNS>(d, a, r, b, z, size),
+        _ => apply_blocks::<V, S, 0, COLUMNS>(d, a, r, b, z, size),
     };
-    each(pieces, 1024, parallel::worth(blocks.values.len()), &leaf);
+    each(pieces, 1024, parallel::worth(blocks.values.len() * columns), &leaf);
 }
 
-/// Computes z = a D r + b z for consecutive blocks of B x B, or of any size if B is 0.
+/// Computes z = a D r + b z for consecutive blocks of B x B, or of the given size if B is 0, and K interleaved columns.
 #[inline(always)]
-fn apply_blocks<V: Real, S: Real, const B: usize>(
+fn apply_blocks<V: Real, S: Real, const B: usize, const K: usize>(
     d: Groups<&[S]>,
     a: V,
     r: Groups<&[V]>,
     b: V,
     z: Groups<&mut [V]>,
+    size: usize,
 ) {
-    let size = if B == 0 { z.1 } else { B };
-    let blocks = d.0.chunks_exact(size * size).zip(r.0.chunks_exact(size));
-    for ((d, r), z) in blocks.zip(z.0.chunks_exact_mut(size)) {
+    let size = if B == 0 { size } else { B };
+    let (r, z) = (r.0.as_chunks::<K>().0, z.0.as_chunks_mut::<K>().0);
+    let blocks = d.0.chunks_exact(size * size).zip(r.chunks_exact(size));
+    for ((d, r), z) in blocks.zip(z.chunks_exact_mut(size)) {
         for (row, z) in d.chunks_exact(size).zip(z) {
-            let sum = row.iter().zip(r).fold(V::zero(), |s, (d, r)| s + d.to::<V>() * *r);
-            *z = if b == V::zero() { a * sum } else { a * sum + b * *z };
+            let mut sums = [V::zero(); K];
+            for (d, r) in row.iter().zip(r) {
+                for k in 0..K {
+                    sums[k] += d.to::<V>() * r[k];
+                }
+            }
+            for k in 0..K {
+                z[k] = if b == V::zero() { a * sums[k] } else { a * sums[k] + b * z[k] };
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{Groups, each};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Real, compiled};
+use coarsen_sparse::COLUMNS;
 
 use super::DenseBlocks;
 
@@ -44,7 +45,7 @@ impl<T: Real> DenseBlocks<T> {
         let pieces = (Groups(d, area), Groups(x, size), Groups(s, size), Groups(r, size));
         type Rows<'a, T> = (Groups<&'a [T]>, Groups<&'a [T]>, Groups<&'a mut [T]>, Groups<&'a mut [T]>);
         let leaf = |(d, x, s, y): Rows<'_, T>| {
-            simd::run(Step { d: d.0, size, factors, x: x.0, s: s.0, y: y.0 });
+            simd::run(Step { d: d.0, size, columns: 1, factors, x: x.0, s: s.0, y: y.0 });
         };
         each(pieces, (ROWS / size).max(1), parallel, &leaf);
     }
@@ -54,6 +55,8 @@ impl<T: Real> DenseBlocks<T> {
 pub(crate) struct Step<'a, V, S> {
     pub(crate) d: &'a [S],
     pub(crate) size: usize,
+    /// 1, or 8 if the vectors interleave columns.
+    pub(crate) columns: usize,
     /// ω and β.
     pub(crate) factors: [V; 2],
     pub(crate) x: &'a [V],
@@ -66,34 +69,47 @@ impl<V: Real, S: Real> Kernel<V> for Step<'_, V, S> {
 
     #[inline(always)]
     fn run<I: Set<V>>(self, set: I) {
-        match self.size {
-            1 => self.blocks::<I, 1>(set),
-            2 => self.blocks::<I, 2>(set),
-            3 => self.blocks::<I, 3>(set),
-            6 => self.blocks::<I, 6>(set),
-            _ => self.blocks::<I, 0>(set),
+        match (self.columns, self.size) {
+            (1, 1) => self.blocks::<I, 1, 1>(set),
+            (1, 2) => self.blocks::<I, 2, 1>(set),
+            (1, 3) => self.blocks::<I, 3, 1>(set),
+            (1, 6) => self.blocks::<I, 6, 1>(set),
+            (1, _) => self.blocks::<I, 0, 1>(set),
+            (_, 1) => self.blocks::<I, 1, COLUMNS>(set),
+            (_, 3) => self.blocks::<I, 3, COLUMNS>(set),
+            _ => self.blocks::<I, 0, COLUMNS>(set),
         }
     }
 }
 
 impl<V: Real, S: Real> Step<'_, V, S> {
-    /// Computes blocks of size `B`, or of any size if `B` is 0.
+    /// Computes blocks of size `B`, or of any size if `B` is 0, for K interleaved columns.
     #[inline(always)]
-    fn blocks<I: Set<V>, const B: usize>(self, set: I) {
+    fn blocks<I: Set<V>, const B: usize, const K: usize>(self, set: I) {
         let Self { d, factors: [omega, beta], x, s, y, .. } = self;
-        let (size, n) = (if B == 0 { self.size } else { B }, y.len());
+        let (size, n) = (if B == 0 { self.size } else { B }, y.len() / K);
         // Slices of equal length, so that the compiler removes the bounds checks.
-        let (d, x, s) = (&d[..n * size], &x[..n], &mut s[..n]);
+        let d = &d[..n * size];
+        let (x, s) = (&x.as_chunks::<K>().0[..n], &mut s.as_chunks_mut::<K>().0[..n]);
+        let y = &mut y.as_chunks_mut::<K>().0[..n];
         for i in (0..n).step_by(size) {
             for r in i..i + size {
-                let mut step = V::zero();
+                let mut step = [V::zero(); K];
                 for c in 0..size {
-                    step = set.mul_add(d[r * size + c].to(), y[i + c], step);
+                    let d = d[r * size + c].to();
+                    for k in 0..K {
+                        step[k] = set.mul_add(d, y[i + c][k], step[k]);
+                    }
                 }
-                s[r] = if beta == V::zero() { omega * step } else { omega * step + beta * s[r] };
+                for k in 0..K {
+                    let new = omega * step[k];
+                    s[r][k] = if beta == V::zero() { new } else { new + beta * s[r][k] };
+                }
             }
             for r in i..i + size {
-                y[r] = x[r] + s[r];
+                for k in 0..K {
+                    y[r][k] = x[r][k] + s[r][k];
+                }
             }
         }
     }

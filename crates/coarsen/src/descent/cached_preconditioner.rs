@@ -151,6 +151,9 @@ impl<V: Vector> Preconditioner<V> for CachedPreconditioner<V> {
     fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
         self.inverse.apply_dot(r, z)
     }
+    fn apply_many(&mut self, r: &[V], z: &mut [V]) {
+        self.inverse.apply_many(r, z);
+    }
     fn kind(&self) -> PreconditionerKind {
         Preconditioner::<V>::kind(&self.inverse)
     }

@@ -11,22 +11,31 @@ fn system(n: usize, high: f64) -> Dense<f64> {
     Dense::with_spectrum(&spread(n, 1.0, high), 5)
 }
 
+/// The method with shared directions, and with separate ones.
+fn both(stop: Stop<f64>) -> [BlockCg; 2] {
+    [true, false].map(|shared| {
+        let mut method = BlockCg::new(stop);
+        method.shared = shared;
+        method
+    })
+}
+
 fn zeros(n: usize, k: usize) -> Vec<Vec<f64>> {
     vec![vec![0.0; n]; k]
 }
 
 #[test]
 fn solutions_equal_the_dense_ones() {
-    for (n, k) in [(2, 1), (17, 3), (60, 8), (5, 9), (60, 0)] {
+    for (n, k) in [(2, 1), (17, 3), (60, 8), (5, 9), (60, 17), (60, 0)] {
         let a = system(n, 1e3);
         let b: Vec<_> = (0..k).map(|j| random(n, 10 + j)).collect();
-        for check_every in [1, 7] {
+        let stops = [1, 7].map(|check_every| Stop { check_every, ..Stop::relative(1e-10) });
+        for mut method in stops.into_iter().flat_map(both) {
             let mut x: Vec<_> = (0..k).map(|j| random(n, 90 + j)).collect();
             let mut m = Scaling {
                 d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(),
                 kind: PreconditionerKind::Symmetric,
             };
-            let mut method = BlockCg::new(Stop { check_every, ..Stop::relative(1e-10) });
             let reports = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(reports.len(), k as usize);
             for ((report, b), x) in reports.iter().zip(&b).zip(&x) {
@@ -62,6 +71,35 @@ fn columns_help_each_other() {
     }
 }
 
+/// Separate columns have the iterates of conjugate gradients, each with its own count, after any number of steps.
+#[test]
+fn separate_columns_are_conjugate_gradients() {
+    let n = 80;
+    let a = Dense::with_spectrum(&spread(n, 1.0, 1e4), 3);
+    let mut b: Vec<_> = (0..10).map(|j| random(n, 10 + j)).collect();
+    b[4].iter_mut().for_each(|v| *v *= 1e9);
+    b[2] = vec![0.0; n];
+    a.apply(&a.solve(&b[7]), &mut b[6]); // the guess below solves it
+    let m =
+        || Scaling { d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(), kind: PreconditionerKind::Symmetric };
+    for max_iterations in [0, 1, 2, 9, 1000] {
+        let stop = Stop { max_iterations, ..Stop::relative(1e-8) };
+        let [_, mut method] = both(stop);
+        let mut x = zeros(n, b.len());
+        x[6] = a.solve(&b[6]);
+        let guesses = x.clone();
+        let reports = method.solve(&a, &mut m(), &b, &mut x).unwrap();
+        for (((report, b), x), mut y) in reports.iter().zip(&b).zip(&x).zip(guesses) {
+            let alone = Cg::new(stop).solve(&a, &mut m(), b, &mut y).unwrap();
+            assert_eq!(report.outcome, alone.outcome);
+            assert!(report.iterations.abs_diff(alone.iterations) <= 1, "{report}, {alone}");
+            let bound = if max_iterations < 10 { 1e-9 } else { 1e-3 }; // κ times the tolerance, generously
+            assert!(*x == y || distance(x, &y) <= bound, "{max_iterations}: {report}, {alone}");
+        }
+        assert!(max_iterations < 1000 || reports[6].iterations == 0 && reports[0].iterations > 50);
+    }
+}
+
 /// The error of each column is minimal in the energy norm over the sum of the Krylov spaces. After one step
 /// this space is the span of all right-hand sides.
 #[test]
@@ -94,12 +132,12 @@ fn dependent_columns_are_harmless() {
     b.push(random(n, 60));
     let mut x = zeros(n, b.len());
     x[8] = a.solve(&b[8]);
-    x[7] = random(n, 70);
-    let mut method = BlockCg::new(Stop::relative(1e-9));
-    for _ in 0..2 {
+    let stop = Stop { max_iterations: 2000, ..Stop::relative(1e-9) };
+    for (mut method, limit) in both(stop).into_iter().zip([200, 2000]) {
+        x[7] = random(n, 70);
         for (j, report) in method.solve(&a, &mut Identity, &b, &mut x).unwrap().iter().enumerate() {
             assert_eq!(report.outcome, Outcome::Converged, "{j}: {report}");
-            assert!(report.true_residual <= 1e-9 && report.iterations < 200, "{j}: {report}");
+            assert!(report.true_residual <= 1e-9 && report.iterations < limit, "{j}: {report}");
         }
         assert_eq!(x[7], vec![0.0; n]);
         x.iter_mut().for_each(|x| x.fill(1.0));
@@ -111,9 +149,9 @@ fn dependent_columns_are_harmless() {
 fn outcomes_are_those_of_each_column() {
     let n = 30;
     let b: Vec<_> = (0..3).map(|j| random(n, 10 + j)).collect();
-    let ends = |d: &[f64], stop: Stop<f64>| {
+    let ends_of = |mut method: BlockCg, d: &[f64]| {
         let mut x = zeros(n, 3);
-        let reports = BlockCg::new(stop).solve(&Dense::diagonal(d), &mut Identity, &b, &mut x).unwrap();
+        let reports = method.solve(&Dense::diagonal(d), &mut Identity, &b, &mut x).unwrap();
         assert!(x.iter().flatten().all(|x| x.is_finite()));
         for ((report, b), x) in reports.iter().zip(&b).zip(&x) {
             let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
@@ -122,12 +160,17 @@ fn outcomes_are_those_of_each_column() {
         }
         reports.iter().map(|report| report.outcome).collect::<Vec<_>>()
     };
+    let ends = |d: &[f64], stop: Stop<f64>| {
+        let [shared, separate] = both(stop).map(|method| ends_of(method, d));
+        assert!(stop.max_iterations > 2 && d[4] == 0.0 || shared == separate, "{shared:?}, {separate:?}");
+        [shared, separate].concat()
+    };
     let mut d = spread(n, 1.0, 100.0);
     let few = Stop { max_iterations: 2, ..Stop::relative(1e-10) };
-    assert_eq!(ends(&d, few), [Outcome::IterationLimit; 3]);
-    assert_eq!(ends(&d, Stop { max_iterations: 0, ..few }), [Outcome::IterationLimit; 3]);
+    assert_eq!(ends(&d, few), [Outcome::IterationLimit; 6]);
+    assert_eq!(ends(&d, Stop { max_iterations: 0, ..few }), [Outcome::IterationLimit; 6]);
     d[4] = -3.0;
-    assert_eq!(ends(&d, Stop::relative(1e-10)), [Outcome::IndefiniteOperator; 3]);
+    assert_eq!(ends(&d, Stop::relative(1e-10)), [Outcome::IndefiniteOperator; 6]);
     d[4] = 0.0; // a component of b outside the range of A
     let singular = ends(&d, Stop::relative(1e-10));
     assert!(
@@ -135,10 +178,12 @@ fn outcomes_are_those_of_each_column() {
         "{singular:?}"
     );
     d[4] = f64::NAN;
-    let mut x = zeros(n, 3);
-    let reports = BlockCg::default().solve(&Dense::diagonal(&d), &mut Identity, &b, &mut x).unwrap();
-    assert!(reports.iter().all(|report| report.outcome == Outcome::NotFinite));
-    assert!(x.iter().flatten().all(|x| x.is_finite()));
+    for mut method in both(Stop::default()) {
+        let mut x = zeros(n, 3);
+        let reports = method.solve(&Dense::diagonal(&d), &mut Identity, &b, &mut x).unwrap();
+        assert!(reports.iter().all(|report| report.outcome == Outcome::NotFinite));
+        assert!(x.iter().flatten().all(|x| x.is_finite()));
+    }
 }
 
 #[test]
@@ -161,24 +206,28 @@ fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
     assert_eq!(refused(&bad, 2, PreconditionerKind::Symmetric), Error::NotFinite { what: "b", index: 4 });
     bad[1] = vec![1e-200; n];
     assert!(matches!(refused(&bad, 2, PreconditionerKind::Symmetric), Error::Range { .. }));
-    let mut seen = 0;
-    let mut observe = |relative: &[f64]| {
-        assert_eq!(relative.len(), 2);
-        seen += 1;
-        if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut observe).unwrap();
-    assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
+    for mut method in both(Stop::relative(1e-10)) {
+        let mut seen = 0;
+        let mut observe = |relative: &[f64]| {
+            assert_eq!(relative.len(), 2);
+            seen += 1;
+            if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut observe).unwrap();
+        assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
+    }
 }
 
 /// M = 0 leaves no directions: a breakdown, and x is as it was.
 #[test]
 fn a_preconditioner_of_zeros_breaks_down() {
     let mut zero = Scaling { d: vec![0.0; 3], kind: PreconditionerKind::Symmetric };
-    for k in [1, 2] {
+    for (k, shared) in [(1, true), (2, true), (1, false), (2, false)] {
         let mut x = zeros(3, k);
         let b: Vec<_> = (0..k as u64).map(|j| random(3, j)).collect();
-        let reports = BlockCg::default().solve(&system(3, 10.0), &mut zero, &b, &mut x).unwrap();
+        let mut method = BlockCg::default();
+        method.shared = shared;
+        let reports = method.solve(&system(3, 10.0), &mut zero, &b, &mut x).unwrap();
         assert!(reports.iter().all(|report| report.outcome == Outcome::Breakdown), "{reports:?}");
         assert_eq!(x, zeros(3, k));
     }
@@ -190,18 +239,20 @@ fn a_solve_that_failed_does_not_spoil_the_next() {
     let n = 20;
     let (a, b) = (system(n, 10.0), vec![random(n, 1), random(n, 2)]);
     let broken = from_fn(n, |_: &Vec<f64>, y: &mut Vec<f64>| y.fill(f64::NAN));
-    let mut method = BlockCg::new(Stop::relative(1e-8));
-    let mut x = zeros(n, 2);
-    let residual_breaks = method.solve(&broken, &mut Identity, &b, &mut x);
-    assert!(
-        residual_breaks.is_err() || residual_breaks.unwrap().iter().all(|r| r.outcome != Outcome::Converged)
-    );
-    let product_breaks = Half { a: &a };
-    for report in method.solve(&product_breaks, &mut Identity, &b, &mut zeros(n, 2)).unwrap() {
-        assert_eq!(report.outcome, Outcome::NotFinite);
-    }
-    for report in method.solve(&a, &mut Identity, &b, &mut zeros(n, 2)).unwrap() {
-        assert_eq!(report.outcome, Outcome::Converged);
+    for mut method in both(Stop::relative(1e-8)) {
+        let mut x = zeros(n, 2);
+        let residual_breaks = method.solve(&broken, &mut Identity, &b, &mut x);
+        assert!(
+            residual_breaks.is_err()
+                || residual_breaks.unwrap().iter().all(|r| r.outcome != Outcome::Converged)
+        );
+        let product_breaks = Half { a: &a };
+        for report in method.solve(&product_breaks, &mut Identity, &b, &mut zeros(n, 2)).unwrap() {
+            assert_eq!(report.outcome, Outcome::NotFinite);
+        }
+        for report in method.solve(&a, &mut Identity, &b, &mut zeros(n, 2)).unwrap() {
+            assert_eq!(report.outcome, Outcome::Converged);
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use coarsen_backend::Backend;
 use coarsen_core::{Real, Scalar, Vector};
 use num_traits::zero;
 
-use super::Level;
 use super::coarsest::CoarsestSolve;
+use super::{Level, LevelVectors};
 use crate::Cycle;
 
 /// Computes x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.
@@ -20,31 +20,32 @@ pub(super) fn cycle<T: Real, B: Backend>(
     x: &mut B::Vector,
     from_zero: bool,
 ) {
-    if levels.first().is_some_and(|level| level.coarse_whole.is_some()) {
+    if levels.first().is_some_and(|level| level.vectors.coarse_whole.is_some()) {
         return v_cycle_with_rhs(levels, bottom, (b, b), x);
     }
     let Some((level, coarser)) = levels.split_first_mut() else {
         return bottom.solve(b, b, x);
     };
+    let Level { smoother, transfer, vectors, .. } = level;
+    let LevelVectors { residual, coarse_b, coarse_x, krylov: vectors, .. } = vectors;
     if kind == Cycle::Additive {
-        level.smoother.pre_smooth(b, x);
-        if !level.smoother.solves_sets() {
-            level.smoother.post_smooth(b, x);
+        smoother.pre_smooth(b, x);
+        if !smoother.solves_sets() {
+            smoother.post_smooth(b, x);
         }
-        level.transfer.restrict(b, &mut level.coarse_b);
-        cycle(coarser, bottom, kind, &level.coarse_b, &mut level.coarse_x, true);
-        return level.transfer.prolong_add(&level.coarse_x, x);
+        transfer.restrict(b, coarse_b);
+        cycle(coarser, bottom, kind, coarse_b, coarse_x, true);
+        return transfer.prolong_add(coarse_x, x);
     }
     if from_zero {
-        level.smoother.pre_smooth_residual(b, x, &mut level.residual);
+        smoother.pre_smooth_residual(b, x, residual);
     } else {
-        level.smoother.smooth(b, x);
-        level.smoother.operator().residual(b, x, &mut level.residual);
+        smoother.smooth(b, x);
+        smoother.operator().residual(b, x, residual);
     }
-    level.transfer.restrict(&level.residual, &mut level.coarse_b);
-    let (coarse_b, coarse_x) = (&level.coarse_b, &mut level.coarse_x);
+    transfer.restrict(residual, coarse_b);
     let again = !coarser.is_empty(); // the coarsest level is solved once
-    match (kind, &mut level.krylov) {
+    match (kind, vectors) {
         (Cycle::K, Some(vectors)) if again => krylov(coarser, bottom, vectors, coarse_b, coarse_x),
         (Cycle::W, _) => {
             cycle(coarser, bottom, Cycle::W, coarse_b, coarse_x, true);
@@ -63,8 +64,8 @@ pub(super) fn cycle<T: Real, B: Backend>(
             cycle(coarser, bottom, kind, coarse_b, coarse_x, true)
         }
     }
-    level.transfer.prolong_add(coarse_x, x);
-    level.smoother.post_smooth(b, x);
+    transfer.prolong_add(coarse_x, x);
+    smoother.post_smooth(b, x);
 }
 
 /// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest
@@ -78,7 +79,8 @@ fn v_cycle_with_rhs<T: Real, B: Backend>(
     let Some((level, coarser)) = levels.split_first_mut() else {
         return bottom.solve(b, whole, x);
     };
-    let Level { smoother, transfer, residual, coarse_b, coarse_x, coarse_whole, .. } = level;
+    let Level { smoother, transfer, vectors, .. } = level;
+    let LevelVectors { residual, coarse_b, coarse_x, coarse_whole, .. } = vectors;
     smoother.pre_smooth_residual(b, x, residual);
     transfer.restrict(residual, coarse_b);
     let coarse_whole = coarse_whole.as_mut().expect("all levels of a hierarchy have it, or none");

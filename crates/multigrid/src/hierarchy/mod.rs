@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | from a system to levels |
 //! | `cycle` | one cycle: V, W, F, additive or K |
+//! | `apply` | one cycle for one vector, or for the interleaved columns of several |
 //! | `update` | new values on an unchanged structure |
 //! | [`numeric`](NumericPlan) | new values computed on the backend of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
@@ -16,6 +17,7 @@
 //! | `parts` | access to the levels |
 //! | `table` | the printed tables |
 
+mod apply;
 mod coarsest;
 mod cycle;
 mod ended;
@@ -34,11 +36,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Backend, Cpu, Merged, Setup, SetupError, SmootherFacts, Transfer, check_range};
-use coarsen_core::{Cancel, Error, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_core::{Cancel, Error, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
 use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherParameters};
+use apply::Interleaved;
 use coarsest::{CoarsestSolve, Limit};
 pub use ended::CoarseningEnd;
 use given::Given;
@@ -68,6 +71,8 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
     with_term: WithTerm<T>,
+    /// The vectors of a cycle over interleaved columns, once there was one.
+    interleaved: Option<Interleaved<B::Vector>>,
     seconds: Seconds,
     ended: Option<CoarseningEnd>,
     given: Given,
@@ -77,15 +82,20 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
 struct Level<T: Real, B: Backend> {
     smoother: LevelSmoother<T, B>,
     transfer: Box<dyn Transfer<T, B>>,
-    residual: B::Vector,
-    coarse_b: B::Vector,
-    coarse_x: B::Vector,
-    /// The right-hand side of the cycle, restricted, if the coarsest solve compares its residual with it.
-    coarse_whole: Option<B::Vector>,
-    krylov: Option<[B::Vector; 3]>,
+    vectors: LevelVectors<B::Vector>,
     /// A with the term of this level, if it has one.
     with_term: WithTerm<T>,
     host: Host<T>,
+}
+
+/// The vectors of a level in a cycle.
+struct LevelVectors<V> {
+    residual: V,
+    coarse_b: V,
+    coarse_x: V,
+    /// The right-hand side of the cycle, restricted, if the coarsest solve compares its residual with it.
+    coarse_whole: Option<V>,
+    krylov: Option<[V; 3]>,
 }
 
 /// The data of a level on the host, for updates.
@@ -216,6 +226,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             levels,
             bottom,
             with_term,
+            interleaved: None,
             seconds,
             ended,
             given: Given::default(),
@@ -355,36 +366,18 @@ impl<T: Real, B: Backend> Level<T, B> {
             check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
             Ok(Some(Self {
                 transfer: backend.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
-                residual: zeros(n)?,
-                coarse_x: coarse_b.like()?,
-                coarse_b,
-                coarse_whole,
-                krylov,
+                vectors: LevelVectors {
+                    residual: zeros(n)?,
+                    coarse_x: coarse_b.like()?,
+                    coarse_b,
+                    coarse_whole,
+                    krylov,
+                },
                 smoother,
                 with_term: WithTerm::new(with_term),
                 host,
             }))
         })
-    }
-}
-
-impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
-    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        cycle::cycle(&mut self.levels, &mut *self.bottom, self.parameters.cycle, r, z, true);
-    }
-
-    fn kind(&self) -> PreconditionerKind {
-        match self.parameters.cycle {
-            Cycle::K if self.levels.len() > 1 => PreconditionerKind::Variable,
-            _ if self.bottom.kind() == PreconditionerKind::Variable => PreconditionerKind::Variable,
-            // The kind of the finest level is used. PᵀAP is symmetric if A is, but the factor of the
-            // coarsest level may detect round-off.
-            _ => self.levels.first().map_or(self.bottom.kind(), |level| level.smoother.kind()),
-        }
-    }
-
-    fn size(&self) -> Option<usize> {
-        Some(self.levels.first().map_or(self.bottom.size(), |level| level.host.unknowns))
     }
 }
 

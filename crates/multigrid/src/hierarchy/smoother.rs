@@ -70,6 +70,11 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
         self.a.as_ref().or_else(|| self.smoother.matrix())
     }
 
+    /// As [`Smoother::interleaves`].
+    pub(super) fn interleaves(&self) -> bool {
+        self.smoother.interleaves()
+    }
+
     pub(super) fn kind(&self) -> PreconditionerKind {
         self.smoother.kind()
     }

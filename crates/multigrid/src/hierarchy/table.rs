@@ -23,7 +23,8 @@ impl Bytes {
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
         let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
         let vectors = coarse.prolongation.shape().0
-            + (2 + 3 * usize::from(level.krylov.is_some()) + usize::from(level.coarse_whole.is_some()))
+            + (2 + 3 * usize::from(level.vectors.krylov.is_some())
+                + usize::from(level.vectors.coarse_whole.is_some()))
                 * coarse.prolongation.shape().1;
         Self {
             coarsening: coarse.prolongation.bytes()
@@ -54,6 +55,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             + self.with_term.bytes()
             + self.given.bytes()
             + self.merged.bytes()
+            + self.interleaved.as_ref().map_or(0, |with| with.bytes())
     }
 }
 

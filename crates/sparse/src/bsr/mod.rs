@@ -2,11 +2,13 @@
 
 mod arithmetic;
 mod columns;
+mod lanes;
 mod many;
 mod multiply;
 mod row;
 mod symmetry;
 
+pub use lanes::COLUMNS;
 pub use row::row_product;
 
 use std::ops::Range;

@@ -13,7 +13,8 @@ use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
 use coarsen_core::small_dense::Scratch;
 use coarsen_core::{Dot, LinearOperator, Real, compiled, products};
 
-use super::{Bsr, row_product};
+use super::lanes::LaneProducts;
+use super::{Bsr, COLUMNS, row_product};
 
 /// The number of scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
 const ROWS: usize = 1024;
@@ -31,7 +32,7 @@ struct RowProducts<'a, T, V> {
 }
 
 /// What follows the product: a call by pointer, so that the kernels of all block sizes are compiled once.
-type Then<'a, V> = &'a mut dyn FnMut(usize, &[V]);
+pub(super) type Then<'a, V> = &'a mut dyn FnMut(usize, &[V]);
 
 impl<T: Real, V: Real> RowProducts<'_, T, V> {
     /// The kernel for blocks of R x C, with R and C known at compile time.
@@ -116,8 +117,9 @@ impl<T: Real> Bsr<T> {
     /// of `rows`.
     /// *Use* inside a loop of [`parallel`], on one leaf of rows. `then` is called once for up to 96 scalar
     /// rows, or for each block row if the block size has no kernel. It is compiled apart from the kernel, so a
-    /// long `then` calls [`simd::run`] itself. *Panics* unless x has as many entries as A has columns, or if a
-    /// row does not exist.
+    /// long `then` calls [`simd::run`] itself. If x [interleaves eight columns](COLUMNS), so does a part, and `at` is
+    /// eight times its first scalar row. *Panics* unless x has n or 8 n numbers for n columns of A, or if a row does not
+    /// exist.
     ///
     /// ```
     /// use coarsen_sparse::Bsr;
@@ -127,8 +129,14 @@ impl<T: Real> Bsr<T> {
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
     pub fn row_products<V: Real>(&self, rows: Range<usize>, x: &[V], then: &mut dyn FnMut(usize, &[V])) {
-        assert_eq!(x.len(), self.shape().1, "row_products: x does not fit A");
+        let n = self.shape().1;
+        assert!(x.len() == n || x.len() == n * COLUMNS, "row_products: x does not fit A");
         PRODUCTS.of::<Products<T, V>>()(self, rows, x, then);
+    }
+
+    /// The numbers of x for each column of A: 1, or 8 if x interleaves columns.
+    fn interleaved<V>(&self, x: &[V]) -> usize {
+        if x.len() == self.shape().1 { 1 } else { COLUMNS }
     }
 
     /// (A x) for the block rows `rows`, into `y`, which holds only those rows.
@@ -136,7 +144,7 @@ impl<T: Real> Bsr<T> {
         self.row_products(rows, x, &mut |at, ax| y[at..at + ax.len()].copy_from_slice(ax));
     }
 
-    /// y = a A x + b y in one pass. With b = 0 the old y is not read.
+    /// y = a A x + b y in one pass. With b = 0 the old y is not read. x and y may [interleave eight columns](COLUMNS).
     ///
     /// *Panics* on a wrong length.
     pub fn apply_add<V: Real>(&self, a: V, x: &[V], b: V, y: &mut [V]) {
@@ -145,8 +153,8 @@ impl<T: Real> Bsr<T> {
     }
 
     /// Calls `leaf` for pieces of [`ROWS`] scalar rows.
-    fn each_leaf<P: parallel::Pieces>(&self, rows: P, leaf: &(impl Fn(P) + Sync)) {
-        each(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), leaf);
+    fn each_leaf<P: parallel::Pieces>(&self, rows: P, columns: usize, leaf: &(impl Fn(P) + Sync)) {
+        each(rows, self.leaf_rows(), parallel::worth_product(self.nnz() * columns), leaf);
     }
 
     /// The number of block rows per leaf.
@@ -155,9 +163,9 @@ impl<T: Real> Bsr<T> {
     }
 
     pub(super) fn assert_fits<V>(&self, x: &[V], y: &[V]) {
-        let (m, n) = self.shape();
+        let ((m, n), columns) = (self.shape(), self.interleaved(x));
         assert!(
-            x.len() == n && y.len() == m,
+            x.len() == n * columns && y.len() == m * columns,
             "apply: a {m} x {n} matrix, but x has {} entries and y has {}",
             x.len(),
             y.len()
@@ -168,7 +176,10 @@ impl<T: Real> Bsr<T> {
 compiled!(PRODUCTS: Products<T, V> = fn(&Bsr<T>, Range<usize>, &[V], Then<'_, V>), products_of);
 
 fn products_of<T: Real, V: Real>(a: &Bsr<T>, rows: Range<usize>, x: &[V], then: Then<'_, V>) {
-    simd::run(RowProducts { a, rows, x, then });
+    match a.interleaved(x) {
+        1 => simd::run(RowProducts { a, rows, x, then }),
+        _ => simd::run(LaneProducts { a, rows, x, then }),
+    }
 }
 
 /// y = a t + b y for the entries of one part; with b = 0 the old y is not read.
@@ -212,20 +223,22 @@ impl<V: Real> Kernel<V> for Subtract<'_, V> {
 compiled!(APPLY_ADD: ApplyAdd<T, V> = fn(&Bsr<T>, V, &[V], V, &mut [V]), apply_add);
 
 fn apply_add<T: Real, V: Real>(matrix: &Bsr<T>, a: V, x: &[V], b: V, y: &mut [V]) {
-    let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0));
+    let columns = matrix.interleaved(x);
+    let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0 * columns));
     let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
         matrix.row_products(rows, x, &mut |at, t| {
             simd::run(Combine { a, t, b, y: &mut y.0[at..at + t.len()] });
         });
     };
-    matrix.each_leaf(rows, &body);
+    matrix.each_leaf(rows, columns, &body);
 }
 
 compiled!(APPLY: Apply<T, V> = fn(&Bsr<T>, &[V], &mut [V]), apply);
 
 fn apply<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) {
-    let rows = (0..a.pattern.rows(), Groups(y, a.block.0));
-    a.each_leaf(rows, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| a.multiply_rows(rows, x, y.0));
+    let columns = a.interleaved(x);
+    let rows = (0..a.pattern.rows(), Groups(y, a.block.0 * columns));
+    a.each_leaf(rows, columns, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| a.multiply_rows(rows, x, y.0));
 }
 
 compiled!(APPLY_DOT: ApplyDot<T, V> = fn(&Bsr<T>, &[V], &mut [V]) -> [f64; 2], apply_dot);
@@ -245,7 +258,8 @@ fn apply_dot<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) -> [f64; 2] {
 compiled!(RESIDUAL: Residual<T, V> = fn(&Bsr<T>, &[V], &[V], &mut [V]), residual);
 
 fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
-    let k = a.block.0;
+    let columns = a.interleaved(x);
+    let k = a.block.0 * columns;
     let rows = (0..a.pattern.rows(), Groups(b, k), Groups(r, k));
     let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
         a.row_products(rows, x, &mut |at, t| {
@@ -253,7 +267,7 @@ fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
             simd::run(Subtract { b: &b.0[own.clone()], t, r: &mut r.0[own] });
         });
     };
-    a.each_leaf(rows, &body);
+    a.each_leaf(rows, columns, &body);
 }
 
 impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
@@ -273,6 +287,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
     fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {
         self.assert_fits(x, y);
         assert_eq!(x.len(), y.len(), "apply_dot needs a square matrix");
+        assert_eq!(x.len(), self.shape().1, "apply_dot of interleaved columns");
         let [value, magnitude] = APPLY_DOT.of::<ApplyDot<T, V>>()(self, x, y);
         Dot { value: V::from_f64(value), magnitude: V::from_f64(magnitude) }
     }

@@ -36,37 +36,84 @@ where
     I: Set<V>,
     P: Pack<V, Set = I>,
 {
+    // SAFETY: guaranteed by the caller.
+    let [ax] = unsafe { row_product_of::<V, S, I, P, R, C, 1, OVER>(set, values, columns, [x]) };
+    ax
+}
+
+/// [`row_product`] for K vectors, with the same bits. Each number of A is loaded once.
+///
+/// # Safety
+/// As for [`row_product`], for each vector.
+#[inline(always)]
+pub(super) unsafe fn row_product_of<
+    V,
+    S,
+    I,
+    P,
+    const R: usize,
+    const C: usize,
+    const K: usize,
+    const OVER: bool,
+>(
+    set: I,
+    values: *const S,
+    columns: &[u32],
+    x: [*const V; K],
+) -> [[V; R]; K]
+where
+    V: Real,
+    S: Real,
+    I: Set<V>,
+    P: Pack<V, Set = I>,
+{
+    let mut ax = [[V::zero(); R]; K];
     if R * C == 1 {
-        // SAFETY: guaranteed by the caller.
-        return [unsafe { scalar_row::<V, S, I, I::Four>(set, values, columns, x) }; R];
+        for k in 0..K {
+            // SAFETY: guaranteed by the caller.
+            ax[k] = [unsafe { scalar_row::<V, S, I, I::Four>(set, values, columns, x[k]) }; R];
+        }
+        return ax;
     }
     const { assert!(R * C == 1 || C <= P::LANES && P::LANES <= 2 * C) };
-    let mut sums = [P::zero(set); R];
-    let Some((&last, others)) = columns.split_last() else { return [V::zero(); R] };
-    ahead(x.wrapping_add(last as usize * C), X_AHEAD);
-    for (k, &j) in others.iter().enumerate() {
-        // SAFETY: the caller guarantees that block k is at values + k R C, and that x has C numbers at C j.
+    let mut sums = [[P::zero(set); R]; K];
+    let Some((&last, others)) = columns.split_last() else { return ax };
+    for x in x {
+        ahead(x.wrapping_add(last as usize * C), X_AHEAD);
+    }
+    for (at, &j) in others.iter().enumerate() {
+        // SAFETY: the caller guarantees that block `at` is at values + at R C, and that x has C numbers at C j.
         // Both arrays contain one more block: columns increase, so j is not the last column. A pack has at
         // most 2 C lanes.
         unsafe {
-            let x = x.add(j as usize * C);
-            let x = if OVER { P::load(set, x) } else { P::load_first::<V, C>(set, x) };
-            ahead(values.wrapping_add(k * R * C), MATRIX_AHEAD);
+            ahead(values.wrapping_add(at * R * C), MATRIX_AHEAD);
+            let mut a = [P::zero(set); R];
             for r in 0..R {
-                sums[r] = P::load(set, values.add((k * R + r) * C)).mul_add(x, sums[r]);
+                a[r] = P::load(set, values.add((at * R + r) * C));
+            }
+            for k in 0..K {
+                let x = x[k].add(j as usize * C);
+                let x = if OVER { P::load(set, x) } else { P::load_first::<V, C>(set, x) };
+                for r in 0..R {
+                    sums[k][r] = a[r].mul_add(x, sums[k][r]);
+                }
             }
         }
     }
     // SAFETY: as above; the last block is loaded without reading beyond it.
     unsafe {
-        let x = P::load_first::<V, C>(set, x.add(last as usize * C));
-        for r in 0..R {
-            sums[r] = P::load_first::<S, C>(set, values.add((others.len() * R + r) * C)).mul_add(x, sums[r]);
+        for k in 0..K {
+            let x = P::load_first::<V, C>(set, x[k].add(last as usize * C));
+            for r in 0..R {
+                let a = P::load_first::<S, C>(set, values.add((others.len() * R + r) * C));
+                sums[k][r] = a.mul_add(x, sums[k][r]);
+            }
         }
     }
-    let mut ax = [V::zero(); R];
-    for r in 0..R {
-        ax[r] = sums[r].sum_first::<C>();
+    for k in 0..K {
+        for r in 0..R {
+            ax[k][r] = sums[k][r].sum_first::<C>();
+        }
     }
     ax
 }

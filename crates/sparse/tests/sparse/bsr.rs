@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, parallel};
-use coarsen_sparse::{Bsr, Pattern, SparseError};
+use coarsen_sparse::{Bsr, COLUMNS, Pattern, SparseError};
 
 use crate::random;
 
@@ -158,7 +158,7 @@ fn no_columns_are_no_work() {
 
 #[test]
 fn several_products_at_once_have_the_bits_of_single_ones() {
-    for (b, n) in [(1, 5000), (3, 2000), (5, 40), (2, 0)] {
+    for (b, n) in [(1, 5000), (3, 2000), (2, 300), (5, 40), (2, 0)] {
         let a = random::matrix(n, n, (b, b), 12, 7);
         for k in [0, 1, 3, 8, 11] {
             let x: Vec<Vec<f64>> = (0..k).map(|j| random::vector(b * n, j as u64)).collect();
@@ -167,6 +167,31 @@ fn several_products_at_once_have_the_bits_of_single_ones() {
             for threads in [1, 2, 7] {
                 parallel::threads(threads, || a.apply_many(&x, &mut all)).unwrap();
                 assert_eq!(one, all, "{k} vectors, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn interleaved_columns_have_the_results_of_single_ones() {
+    for block in [(1, 1), (2, 2), (3, 3), (3, 6), (6, 3), (6, 6), (2, 3), (5, 5)] {
+        for (rows, columns) in [(0, 0), (1, 1), (700, 300)] {
+            let a = random::matrix(rows, columns, block, 7, 3);
+            let (m, n) = a.shape();
+            let [x, y] = [n, m].map(|n| random::vector(COLUMNS * n, 5));
+            let column = |v: &[f64], c: usize| v.iter().copied().skip(c).step_by(COLUMNS).collect::<Vec<_>>();
+            for (p, q) in [(1.0, 0.0), (-2.0, 0.5)] {
+                let mut all = y.clone();
+                parallel::threads(1, || a.apply_add(p, &x, q, &mut all)).unwrap();
+                let mut again = y.clone();
+                parallel::threads(7, || a.apply_add(p, &x, q, &mut again)).unwrap();
+                assert_eq!(all, again);
+                for c in 0..COLUMNS {
+                    let mut one = column(&y, c);
+                    a.apply_add(p, &column(&x, c), q, &mut one);
+                    let mut pairs = one.iter().zip(column(&all, c));
+                    assert!(pairs.all(|(one, all)| (one - all).abs() < 1e-12), "{block:?}, {rows}: {c}");
+                }
             }
         }
     }

@@ -5,15 +5,16 @@
 //! ([`RowSets::chunked`](crate::RowSets::chunked)). If outer couplings are stored once, a chunk of the second
 //! set also writes the rows of r in the first set that are coupled to it. No other chunk of its set reads or
 //! writes them ([`Layout::once`](super::layout::Layout)). Columns are columns of the pattern, which is square.
-//! Vectors have a block for each column; values have b² numbers per column
+//! Vectors have a block for each column of the pattern, in each of their interleaved columns; values have b² numbers per column
 //! ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in its chunk and are
 //! smaller than the row.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
-use coarsen_core::simd::{Kernel, Pack, Set};
+use coarsen_core::simd::{Kernel, Set};
 
-use super::couplings::{Outer, get, give, less, put};
+use super::columns::{Columns, Eight, One};
+use super::couplings::Outer;
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 
@@ -46,6 +47,8 @@ pub(super) struct Task<'a, V, S> {
     pub(super) of: &'a HalfMatrix<V, S>,
     pub(super) chunk: &'a Chunk,
     pub(super) pass: Pass,
+    /// 1, or 8 if the vectors interleave columns.
+    pub(super) columns: usize,
     pub(super) omega: V,
     pub(super) b: &'a [V],
     pub(super) x: Shared<'a, V>,
@@ -57,84 +60,84 @@ impl<V: Real, S: Real> Kernel<V> for Task<'_, V, S> {
 
     #[inline(always)]
     fn run<I: Set<V>>(self, set: I) {
-        match self.of.block {
-            2 => self.rows::<I, I::Four, 2>(set),
-            3 => self.rows::<I, I::Four, 3>(set),
-            _ => self.rows::<I, I::Eight, 6>(set),
+        match (self.columns, self.of.block) {
+            (1, 2) => self.rows::<I, One<I::Four>, 2>(set),
+            (1, 3) => self.rows::<I, One<I::Four>, 3>(set),
+            (1, _) => self.rows::<I, One<I::Eight>, 6>(set),
+            (_, 2) => self.rows::<I, Eight, 2>(set),
+            (_, 3) => self.rows::<I, Eight, 3>(set),
+            _ => self.rows::<I, Eight, 6>(set),
         }
     }
 }
 
 impl<V: Real, S: Real> Task<'_, V, S> {
     #[inline(always)]
-    fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn rows<I: Set<V>, C: Columns<V, I, B>, const B: usize>(&self, set: I) {
         match self.pass {
-            Pass::Alone | Pass::Start => self.start::<I, P, B>(set),
-            Pass::Later => self.later::<I, P, B>(set),
-            Pass::Upper => self.upper::<I, P, B>(set),
-            Pass::Forward => self.forward::<I, P, B>(set),
-            Pass::Backward => self.backward::<I, P, B>(set),
+            Pass::Alone | Pass::Start => self.start::<I, C, B>(set),
+            Pass::Later => self.later::<I, C, B>(set),
+            Pass::Upper => self.upper::<I, C, B>(set),
+            Pass::Forward => self.forward::<I, C, B>(set),
+            Pass::Backward => self.backward::<I, C, B>(set),
         }
     }
 
     #[inline(always)]
-    fn start<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn start<I: Set<V>, C: Columns<V, I, B>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
         let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
             // SAFETY: see the top of this file.
             unsafe {
-                let mut s = half.block_of::<B>(self.b, i);
+                let mut s = C::get(set, self.b.as_ptr(), i);
                 let mut earlier = 0..0;
                 if outer.is(half, i) {
                     earlier = outer.from(half)..half.layout.later[outer.at] as usize;
-                    less::<V, S, I, P, B, false>(set, half.across(), earlier.clone(), AHEAD, x, &mut s);
+                    C::less::<S, false>(set, half.across(), earlier.clone(), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
-                less::<V, S, I, P, B, true>(set, half.within(), inner.clone(), AHEAD, x, &mut s);
-                let mut scaled = s;
-                for v in &mut scaled {
-                    *v *= self.omega;
-                }
-                half.solve::<I, P, B>(set, i, &scaled).store_first::<B>(x.add(i * B));
+                C::less::<S, true>(set, half.within(), inner.clone(), AHEAD, x, &mut s);
+                let scaled = C::times(set, self.omega, &s);
+                C::solve(set, half.inverse::<B>(i), &scaled, x, i);
                 if self.pass == Pass::Alone {
                     continue;
                 }
-                half.less_diagonal::<I, B>(set, i, &get::<V, B>(x, i), &mut s);
-                put::<V, B>(r, i, &s);
-                give::<V, S, I, P, B>(set, half.within(), inner, &get::<V, B>(x, i), r);
-                half.give_outer::<I, P, B>(set, earlier, &get::<V, B>(x, i), r);
+                C::less_diagonal(set, half.diagonal::<B>(i), &C::get(set, x, i), &mut s);
+                C::put(r, i, &s);
+                C::give(set, half.within(), inner, &C::get(set, x, i), r);
+                half.give_outer::<I, C, B>(set, earlier, &C::get(set, x, i), r);
             }
         }
     }
 
     #[inline(always)]
-    fn later<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn later<I: Set<V>, C: Columns<V, I, B>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
         for at in self.chunk.outer.clone() {
             let i = half.layout.outer_rows[at] as usize;
             // SAFETY: see the top of this file.
             unsafe {
-                let mut s = get::<V, B>(r, i);
+                let mut s = C::get(set, r, i);
                 let later = half.layout.later[at] as usize..half.layout.outer[at + 1] as usize;
-                less::<V, S, I, P, B, false>(set, half.across(), later, AHEAD, x, &mut s);
-                put::<V, B>(r, i, &s);
+                C::less::<S, false>(set, half.across(), later, AHEAD, x, &mut s);
+                C::put(r, i, &s);
             }
         }
     }
 
     #[inline(always)]
-    fn upper<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn upper<I: Set<V>, C: Columns<V, I, B>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
         let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
             // SAFETY: see the top of this file.
             unsafe {
-                put::<V, B>(r, i, &half.block_of::<B>(self.b, i));
-                give::<V, S, I, P, B>(set, half.within(), half.inner(i), &get::<V, B>(x, i), r);
+                C::put(r, i, &C::get(set, self.b.as_ptr(), i));
+                C::give(set, half.within(), half.inner(i), &C::get(set, x, i), r);
                 if outer.is(half, i) {
-                    half.give_outer::<I, P, B>(set, outer.all(half), &get::<V, B>(x, i), r);
+                    half.give_outer::<I, C, B>(set, outer.all(half), &C::get(set, x, i), r);
                     outer.at += 1;
                 }
             }
@@ -142,25 +145,25 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     }
 
     #[inline(always)]
-    fn forward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn forward<I: Set<V>, C: Columns<V, I, B>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
         let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
             // SAFETY: see the top of this file.
             unsafe {
-                let mut s = get::<V, B>(r, i);
+                let mut s = C::get(set, r, i);
                 if outer.is(half, i) {
-                    less::<V, S, I, P, B, false>(set, half.across(), outer.all(half), AHEAD, x, &mut s);
+                    C::less::<S, false>(set, half.across(), outer.all(half), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
-                less::<V, S, I, P, B, true>(set, half.within(), half.inner(i), AHEAD, x, &mut s);
-                self.relax::<I, P, B>(set, i, &s, x);
+                C::less::<S, true>(set, half.within(), half.inner(i), AHEAD, x, &mut s);
+                self.relax::<I, C, B>(set, i, &s, x);
             }
         }
     }
 
     #[inline(always)]
-    fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
+    fn backward<I: Set<V>, C: Columns<V, I, B>, const B: usize>(&self, set: I) {
         let (half, x, t) = (self.of, self.x.get(), self.r.get());
         let mut outer = Outer { at: self.chunk.outer.end };
         // t is initialised from this row on.
@@ -175,19 +178,18 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 let lowest = half.layout.inner_columns[inner.clone()].first().map_or(i, |&j| j as usize);
                 while begun > lowest {
                     begun -= 1;
-                    let b = self.b[begun * B..(begun + 1) * B].as_ptr();
-                    P::load_first::<V, B>(set, b).store_first::<B>(t.add(begun * B));
+                    C::put(t, begun, &C::get(set, self.b.as_ptr(), begun));
                 }
-                let (mut s, mut all) = (get::<V, B>(t, i), 0..0);
+                let (mut s, mut all) = (C::get(set, t, i), 0..0);
                 if outer.at > self.chunk.outer.start && (Outer { at: outer.at - 1 }).is(half, i) {
                     outer.at -= 1;
                     all = outer.all(half);
-                    less::<V, S, I, P, B, false>(set, half.across(), all.clone(), -AHEAD, x, &mut s);
+                    C::less::<S, false>(set, half.across(), all.clone(), -AHEAD, x, &mut s);
                 }
-                less::<V, S, I, P, B, true>(set, half.within(), inner.clone(), -AHEAD, x, &mut s);
-                self.relax::<I, P, B>(set, i, &s, x);
-                give::<V, S, I, P, B>(set, half.within(), inner, &get::<V, B>(x, i), t);
-                half.give_outer::<I, P, B>(set, all, &get::<V, B>(x, i), t);
+                C::less::<S, true>(set, half.within(), inner.clone(), -AHEAD, x, &mut s);
+                self.relax::<I, C, B>(set, i, &s, x);
+                C::give(set, half.within(), inner, &C::get(set, x, i), t);
+                half.give_outer::<I, C, B>(set, all, &C::get(set, x, i), t);
             }
         }
     }
@@ -195,20 +197,18 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     /// Computes x_i ← x_i + ω D⁻¹ (s − D x_i), where s is b minus all other couplings of row i. In this form
     /// the rounding of D⁻¹ does not change the fixed point.
     #[inline(always)]
-    unsafe fn relax<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+    unsafe fn relax<I: Set<V>, C: Columns<V, I, B>, const B: usize>(
         &self,
         set: I,
         i: usize,
-        s: &[V; B],
+        s: &C::Block,
         x: *mut V,
     ) {
         let mut s = *s;
         // SAFETY: see the top of this file.
         unsafe {
-            self.of.less_diagonal::<I, B>(set, i, &get::<V, B>(x, i), &mut s);
-            let x = x.add(i * B);
-            let step = self.of.solve::<I, P, B>(set, i, &s);
-            step.mul_add(P::splat(set, self.omega), P::load_first::<V, B>(set, x)).store_first::<B>(x);
+            C::less_diagonal(set, self.of.diagonal::<B>(i), &C::get(set, x, i), &mut s);
+            C::add_solve(set, self.of.inverse::<B>(i), &s, self.omega, x, i);
         }
     }
 }

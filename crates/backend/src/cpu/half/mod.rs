@@ -20,8 +20,10 @@
 //! | `product` | the rows of a chunk: products |
 //! | `sweep` | passes over all chunks: sweeps and products |
 //! | `smoother` | the smoother |
-//! | `couplings` | contributions of the couplings of a row |
+//! | `couplings` | the couplings and the diagonal of a row |
+//! | `columns` | what they do with one column, or with eight interleaved columns |
 
+mod columns;
 mod couplings;
 mod kernel;
 mod layout;

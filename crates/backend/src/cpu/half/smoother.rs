@@ -76,6 +76,10 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
         self.kind
     }
 
+    fn interleaves(&self) -> bool {
+        true
+    }
+
     fn pre_smooth(&mut self, _: &dyn LinearOperator<Vec<V>>, b: &Vec<V>, x: &mut Vec<V>) {
         self.half.sweep_from_zero(self.omega, b, x);
     }

@@ -5,6 +5,7 @@ use std::mem;
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd;
 use coarsen_core::{LinearOperator, Real, compiled};
+use coarsen_sparse::COLUMNS;
 
 use super::kernel::{Pass, Task};
 use super::layout::Chunk;
@@ -15,7 +16,7 @@ use crate::SweepDirection;
 impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// Runs one sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
     pub(super) fn sweep(&mut self, direction: SweepDirection, omega: V, b: &[V], x: &mut [V]) {
-        let mut workspace = mem::take(&mut self.workspace);
+        let mut workspace = self.take_workspace(b);
         let pass = match direction {
             SweepDirection::Forward => {
                 self.pass(direction, Pass::Upper, omega, b, x, &mut workspace);
@@ -35,7 +36,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
 
     /// Runs one forward sweep from x = 0. The old x is not read.
     pub(super) fn sweep_from_zero(&mut self, omega: V, b: &[V], x: &mut [V]) {
-        let mut workspace = mem::take(&mut self.workspace);
+        let mut workspace = self.take_workspace(b);
         self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut workspace);
         self.workspace = workspace;
     }
@@ -46,6 +47,18 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         if !self.layout.once {
             self.pass(SweepDirection::Forward, Pass::Later, omega, b, x, r);
         }
+    }
+
+    /// Takes the workspace, with the length of b.
+    fn take_workspace(&mut self, b: &[V]) -> Vec<V> {
+        let mut workspace = mem::take(&mut self.workspace);
+        workspace.resize(b.len(), V::zero());
+        workspace
+    }
+
+    /// Returns the number of interleaved columns of x: 1 or 8.
+    fn interleaved(&self, x: &[V]) -> usize {
+        if x.len() == self.unknowns { 1 } else { COLUMNS }
     }
 
     /// Runs a pass over all chunks, set after set in the direction of the sweep. Writes x and r.
@@ -68,14 +81,15 @@ fn pass_over_chunks<V: Real, S: Real>(
     x: &mut [V],
     r: &mut [V],
 ) {
-    let n = half.unknowns;
+    let columns = half.interleaved(b);
+    let n = half.unknowns * columns;
     assert!(b.len() == n && x.len() == n && r.len() == n, "sweep: vectors of another length than {n}");
-    let parallel = parallel::worth(half.inner.len() + half.outer.len());
+    let parallel = parallel::worth(columns * (half.inner.len() + half.outer.len()));
     let (x, r) = (Shared::new(x), Shared::new(r));
     let set = |set: &Vec<Chunk>| {
         // Chunks of one set write their own rows of x and r, and rows of r that are coupled to no other chunk
         // of the set. All other rows that they read belong to other sets.
-        items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
+        items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, columns, omega, b, x, r }));
     };
     match direction {
         SweepDirection::Forward => half.layout.sets.iter().for_each(set),
@@ -89,13 +103,13 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfMatrix<V, S> {
     }
 
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
-        let n = self.unknowns;
+        let n = self.unknowns * self.interleaved(x);
         assert!(x.len() == n && y.len() == n, "product: vectors of another length than {n}");
         PRODUCT.of::<ProductOver<V, S>>()(self, None, x, y);
     }
 
     fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {
-        let n = self.unknowns;
+        let n = self.unknowns * self.interleaved(x);
         assert!(b.len() == n && x.len() == n && r.len() == n, "residual: vectors of another length than {n}");
         PRODUCT.of::<ProductOver<V, S>>()(self, Some(b), x, r);
     }
@@ -108,8 +122,9 @@ compiled!(
 
 /// Computes y = A x, or b − A x.
 fn product_over_chunks<V: Real, S: Real>(half: &HalfMatrix<V, S>, b: Option<&[V]>, x: &[V], y: &mut [V]) {
-    let parallel = parallel::worth(half.inner.len() + half.outer.len());
+    let columns = half.interleaved(x);
+    let parallel = parallel::worth(columns * (half.inner.len() + half.outer.len()));
     let y = Shared::new(y);
-    let task = |chunk: &Chunk| simd::run(Product { of: half, chunk, b, x, y });
+    let task = |chunk: &Chunk| simd::run(Product { of: half, chunk, columns, b, x, y });
     half.layout.sets.iter().for_each(|set| items(set, parallel, &task));
 }

@@ -11,7 +11,7 @@ use coarsen_backend::{Backend, DenseBlocks, SetupError};
 use coarsen_core::{Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method, PseudoInverse};
 use coarsen_sparse::{Bsr, NearKernel};
-use num_traits::{Float, one, zero};
+use num_traits::{Float, Zero, one, zero};
 
 use super::unconstrained::Motions;
 use super::{CoarsestSolve, Limit};
@@ -42,6 +42,8 @@ pub(super) struct Factored<T, B: Backend> {
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
     host_x: Vec<B::Real>,
+    /// Interleaved columns.
+    host_columns: Vec<B::Real>,
     nnz: usize,
     of: PhantomData<T>,
 }
@@ -220,9 +222,31 @@ impl<T: Real, B: Backend> Factored<T, B> {
             there,
             host_b: zeros.clone(),
             host_x: zeros,
+            host_columns: Vec::new(),
             nnz: a.nnz(),
             of: PhantomData,
         })
+    }
+}
+
+impl<T: Real, B: Backend> Factored<T, B> {
+    /// Computes x = A⁺ b for interleaved columns, one after the other. Columns of zeros cost nothing.
+    fn solve_columns(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let columns = &mut self.host_columns;
+        columns.resize(b.size(), zero());
+        let read = self.backend.read(b, columns);
+        for c in 0..B::COLUMNS {
+            let column = columns[c..].iter().step_by(B::COLUMNS);
+            self.host_b.iter_mut().zip(column).for_each(|(to, from)| *to = *from);
+            if self.host_b.iter().any(|b| !b.is_zero()) {
+                self.solver.apply(&mut self.host_b, &mut self.host_x);
+                let column = columns[c..].iter_mut().step_by(B::COLUMNS);
+                column.zip(&self.host_x).for_each(|(to, from)| *to = *from);
+            }
+        }
+        if read.and_then(|()| self.backend.write(columns, x)).is_err() {
+            x.fill(B::Real::nan());
+        }
     }
 }
 
@@ -232,11 +256,18 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(inverse) = &self.there {
             return B::apply_blocks(inverse, one(), b, zero(), x);
         }
+        if b.size() != self.host_b.len() {
+            return self.solve_columns(b, x);
+        }
         let read = self.backend.read(b, &mut self.host_b);
         self.solver.apply(&mut self.host_b, &mut self.host_x);
         if read.and_then(|()| self.backend.write(&self.host_x, x)).is_err() {
             x.fill(B::Real::nan());
         }
+    }
+
+    fn interleaves(&self) -> bool {
+        self.there.is_none()
     }
 
     /// Computes the solver of new values on the same pattern, usually of the kind that a build would choose.
@@ -302,7 +333,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             }
         };
         let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };
-        solver + there + 2 * n * size_of::<B::Real>()
+        solver + there + (2 * n + self.host_columns.len()) * size_of::<B::Real>()
     }
 
     fn kind(&self) -> PreconditionerKind {

@@ -34,6 +34,11 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// coarsest solve [compares residuals with it](crate::Multigrid::compares_finest_rhs); otherwise b.
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector);
 
+    /// Whether [`solve`](Self::solve) accepts vectors that [interleave columns](Backend::COLUMNS).
+    fn interleaves(&self) -> bool {
+        false
+    }
+
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError>;
 
