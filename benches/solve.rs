@@ -197,10 +197,11 @@ fn several(
             let start = Instant::now();
             match kind {
                 0 => drop(cg.solve(a, &mut m, &b[0], &mut x[0])?.converged()?),
-                1 => b
-                    .iter()
-                    .zip(&mut x)
-                    .try_for_each(|(b, x)| cg.solve(a, &mut m, b, x)?.converged().map(drop))?,
+                1 => {
+                    for (b, x) in b.iter().zip(&mut x) {
+                        cg.solve(a, &mut m, b, x)?.converged()?;
+                    }
+                }
                 _ => blocks[kind - 2]
                     .solve(a, &mut m, &b, &mut x)?
                     .into_iter()
