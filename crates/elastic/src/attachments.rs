@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-use crate::BodyError;
 use crate::error::positive;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential};
+use crate::{BodyError, Twin};
 
 /// The slot of a node without a pin.
 const NONE: u32 = u32::MAX;
@@ -149,5 +149,22 @@ impl Potential for Attachments {
         for pin in &self.pins {
             (0..3).for_each(|k| values[9 * pin.node as usize + 4 * k] += pin.stiffness);
         }
+    }
+
+    /// In the order of the calls of [`attach`](Self::attach) and [`release`](Self::release). A node has at most one pin, so sums
+    /// over its pins do not depend on it.
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        Ok(vec![Twin {
+            source: include_str!("attachments.cl"),
+            corners: 1,
+            free: self.nodes(),
+            elements: self.pins.iter().map(|pin| pin.node).collect(),
+            held: Vec::new(),
+            data: self
+                .pins
+                .iter()
+                .flat_map(|pin| [pin.stiffness, pin.point[0], pin.point[1], pin.point[2]])
+                .collect(),
+        }])
     }
 }
