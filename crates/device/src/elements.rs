@@ -25,11 +25,11 @@ kernels! {
 /// [`Elements`](coarsen_elastic::Elements).
 ///
 /// x has the positions of free nodes in m, three numbers for each; E is in J. Elements write their forces and nodes add
-/// them, in the order of the host, so every run gives the same bits; in `f64` gradients and Hessians have those of the
-/// host, if the twin uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and a Hessian, two for a
-/// gradient. *Memory* K numbers and indices of 24 K and 8 K + 4 K² bytes for an element of K nodes in `f64`, and the data of the twin.
-/// *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Not* for an energy whose held nodes move.
-/// *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
+/// them, in the order of the host, so every run gives the same bits. In `f64` gradients and Hessians have those of the
+/// host, if the twin uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
+/// Hessian, two for a gradient. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and the data of its twin;
+/// on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Not* for an energy whose held nodes
+/// move. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
 pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,

@@ -151,20 +151,18 @@ impl Potential for Attachments {
         }
     }
 
-    /// In the order of the calls of [`attach`](Self::attach) and [`release`](Self::release). A node has at most one pin, so sums
-    /// over its pins do not depend on it.
+    /// Sorted by node, as the sums of the host.
     fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        let mut pins = self.pins.clone();
+        pins.sort_unstable_by_key(|pin| pin.node);
+        let data = pins.iter().flat_map(|pin| [pin.stiffness, pin.point[0], pin.point[1], pin.point[2]]);
         Ok(vec![Twin {
             source: include_str!("attachments.cl"),
             corners: 1,
             free: self.nodes(),
-            elements: self.pins.iter().map(|pin| pin.node).collect(),
+            elements: pins.iter().map(|pin| pin.node).collect(),
             held: Vec::new(),
-            data: self
-                .pins
-                .iter()
-                .flat_map(|pin| [pin.stiffness, pin.point[0], pin.point[1], pin.point[2]])
-                .collect(),
+            data: data.collect(),
         }])
     }
 }

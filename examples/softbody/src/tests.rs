@@ -21,6 +21,8 @@ use crate::scene::{SceneError, Setting};
 
 mod attachments;
 mod contact;
+#[cfg(feature = "opencl")]
+mod device;
 #[path = "../../../tests/common/data.rs"]
 mod data;
 mod depths;

@@ -178,6 +178,26 @@ fn degenerate_tetrahedra_are_those_of_the_host() {
 }
 
 #[test]
+fn elements_are_close_in_single_precision() {
+    let Some(backend) = common::backend::<f32>() else { return };
+    let (mut springs, x) = springs(200, 40, 4);
+    let (mut solid, rest) = tetrahedra(100, 4);
+    let moved: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(|(x, d)| x + 0.05 * d).collect();
+    let bodies: [(&mut dyn Potential, Vec<f64>); 2] = [(&mut springs, x), (&mut solid, moved)];
+    for (body, x) in bodies {
+        let part = DeviceElements::new(&backend, &body.twins().unwrap()[0]).unwrap();
+        let there = backend.vector(&x.iter().map(|&x| x as f32).collect::<Vec<_>>()).unwrap();
+        let (host, found) = (body.energy(&x), part.energy(&there));
+        assert!((f64::from(found.value.read()) - host.value).abs() < 1e-5 * host.magnitude);
+        let (mut g, mut expected) = (backend.zeros(x.len()).unwrap(), vec![0.0; x.len()]);
+        part.add_gradient(&there, &mut g);
+        body.add_gradient(&x, &mut expected);
+        let found: Vec<f64> = read(&g).into_iter().map(f64::from).collect();
+        assert!(common::difference(&found, &expected) < 1e-4);
+    }
+}
+
+#[test]
 fn pins_are_those_of_the_host() {
     for backend in devices() {
         for count in [0, 1, 31, 32, 33] {
