@@ -21,11 +21,11 @@ use crate::scene::{SceneError, Setting};
 
 mod attachments;
 mod contact;
-#[cfg(feature = "opencl")]
-mod device;
 #[path = "../../../tests/common/data.rs"]
 mod data;
 mod depths;
+#[cfg(feature = "opencl")]
+mod device;
 #[path = "../../../tests/common/energy.rs"]
 mod energy;
 #[path = "../../../tests/common/folder.rs"]

@@ -51,6 +51,18 @@ fn the_host_computes_steps_with_contact() {
     }
 }
 
+/// A run that continues from a checkpoint has the bits of one without an interruption.
+#[test]
+fn interrupted_runs_on_a_device_continue() {
+    let [whole, parts] = ["device-whole", "device-parts"].map(Folder::new);
+    let words = "--scene hang --mesh sheet:9 --solver mas --checkpoint 2 --frames";
+    let Some((rows, _)) = counted(&whole, &format!("{words} 4")) else { return };
+    counted(&parts, &format!("{words} 2"));
+    let (continued, _) = counted(&parts, &format!("{words} 4 --resume")).unwrap();
+    assert_eq!(whole.surface(4), parts.surface(4));
+    assert_eq!(rows[4].energy.to_bits(), continued[4].energy.to_bits());
+}
+
 /// Energies without kernels for a device stay on the host.
 #[test]
 fn other_materials_swing_as_before() {
