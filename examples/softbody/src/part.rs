@@ -29,6 +29,7 @@ pub(crate) trait Part: Potential {
     }
 
     /// Whether it is contact or friction: without a contact, its energy is 0.
+    #[cfg_attr(not(feature = "opencl"), expect(dead_code, reason = "only devices have no contact"))]
     fn is_contact(&self) -> bool {
         false
     }
