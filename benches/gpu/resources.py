@@ -21,9 +21,16 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE.parents[1] / "kernels"
+ELASTIC = HERE.parents[1] / "crates/elastic/src"
 TABLE = HERE / "resources.txt"
 SECONDS = 2.0
 
+# The twins of energies, and what `DeviceElements::new` defines for them.
+TWINS = {
+    "springs": "CORNERS=2 DATA=2",
+    "attachments": "CORNERS=1 DATA=4",
+    "mat3 tetrahedra neo_hookean": "CORNERS=4 DATA=17",
+}
 # Precisions: of vectors, of values.
 PRECISIONS = {"f64": [("double", "double"), ("double", "float")], "f32": [("float", "float")]}
 
@@ -61,6 +68,8 @@ def variants(module, stored, gpu):
     elif module == "SCHWARZ_STRUCTURE":
         structure = f"STORED=float VALUES={stored} TILES=1 SLICE={slices} NODES=32"
         yield from (f"{structure} BLOCK=3{c}" for c in contacts)
+    elif module.startswith("ELEMENTS"):
+        yield TWINS[module.removeprefix("ELEMENTS ")] + " EPSILON=1e-7 TINY=1e-37"
     elif module == "SORT":
         yield "CHUNK=32"
     elif module == "SCHWARZ":
@@ -70,12 +79,16 @@ def variants(module, stored, gpu):
 
 
 def modules():
-    """The sources of each module, as crates `kernels` lists them."""
+    """The sources of each module, as crates `kernels` lists them; those of elements with each twin."""
     listed = (KERNELS / "src/lib.rs").read_text().split("#[cfg(test)]")[0]
     single = dict(re.findall(r'const (\w+): &str = include_str!\("\.\./(.*?)"\)', listed))
     for name, parts in re.findall(r"pub const (\w+): \[&str; \d+\] =\s*\[(.*?)\];", listed, re.S):
         files = re.findall(r'include_str!\("\.\./(.*?)"\)|(\w+)', parts)
-        yield name, [(KERNELS / (file or single[const])).read_text() for file, const in files]
+        sources = [(KERNELS / (file or single[const])).read_text() for file, const in files]
+        if name == "ELEMENTS":
+            yield from ((f"{name} {twin}", [*sources, *((ELASTIC / f"{file}.cl").read_text() for file in twin.split())]) for twin in TWINS)
+        else:
+            yield name, sources
 
 
 def programs(gpu):

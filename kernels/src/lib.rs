@@ -19,6 +19,8 @@
 //! | `filter.cl` | constraints of single nodes filtered out of a matrix |
 //! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
+//! | `elements.cl` | energies of elements; a twin of one energy is added, such as `springs.cl` of `crates/elastic` |
+//! | `step.cl` | the inertia of a time step |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `border.cl` | entries that other ranks need, and sums of theirs |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, contact, application |
@@ -47,6 +49,10 @@ pub const ASSEMBLY: [&str; 3] = [REAL, ROWS, include_str!("../assembly.cl")];
 pub const BLOCKS: [&str; 4] = [REAL, TREE, THREE, include_str!("../blocks.cl")];
 /// Entries at the border of a rank.
 pub const BORDER: [&str; 2] = [REAL, include_str!("../border.cl")];
+/// Energies of elements, without the functions of one element.
+pub const ELEMENTS: [&str; 3] = [REAL, TREE, include_str!("../elements.cl")];
+/// The inertia of a time step.
+pub const STEP: [&str; 3] = [REAL, TREE, include_str!("../step.cl")];
 /// Dense blocks of any size.
 pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
@@ -81,6 +87,8 @@ mod tests {
             &super::FILTER,
             &super::BLOCKS,
             &super::BORDER,
+            &super::ELEMENTS,
+            &super::STEP,
             &super::DENSE,
             &super::SCHWARZ,
             &super::SCHWARZ_NUMBERS,

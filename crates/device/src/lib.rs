@@ -32,6 +32,7 @@
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices and diagonals, computed on the device |
 //! | [`filter`](DeviceFilter) | constraints of single nodes filtered out of a matrix |
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
+//! | [`elements`](DeviceElements), [`implicit_euler`](DeviceImplicitEuler) | energies of elements, and a time step with them as an objective |
 //! | [`border`](DeviceBorder) | the halo: vector entries that other ranks need, and those received from them |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
@@ -48,9 +49,11 @@ mod device;
 mod device_backend;
 mod diagonal;
 mod driver;
+mod elements;
 mod error;
 mod filter;
 mod galerkin;
+mod implicit_euler;
 mod matrix;
 mod memory;
 mod numeric;
@@ -72,9 +75,11 @@ pub use device::Device;
 pub use device_backend::DeviceBackend;
 pub use diagonal::DeviceJacobi;
 pub use driver::{Access, Argument, Built, Driver, Kernel, Object, Open, Recorded, Staging, Type};
+pub use elements::DeviceElements;
 pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;
+pub use implicit_euler::DeviceImplicitEuler;
 pub use matrix::{DeviceMatrix, DeviceSymmetric, Format, Operand};
 pub use queue::Counters;
 pub use rows::DeviceRows;

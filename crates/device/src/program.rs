@@ -110,6 +110,8 @@ pub(crate) struct Program {
 
 struct Compiled {
     sources: &'static [&'static str],
+    /// The twin of an energy, or nothing.
+    twin: &'static str,
     options: String,
     kernels: Vec<driver::Kernel>,
 }
@@ -130,7 +132,7 @@ impl Program {
         let mut all = Self { device, options, modules, width, local, lanes, slice, sum, compiled: 0 };
         let vectors =
             Module { sources: &coarsen_kernels::VECTOR, kernels: Kernel::NAMES, options: String::new() };
-        all.module(driver, &vectors)?;
+        all.module(driver, &vectors, "")?;
         let kept = driver.kept_local(&all.options);
         all.local = all.locals().find(|&local| Some(local) == kept).unwrap_or(all.local);
         Ok(all)
@@ -147,18 +149,26 @@ impl Program {
         driver.keep_local(&self.options, self.local);
     }
 
-    /// Returns the number of a module and compiles it if the backend does not have it yet.
-    pub(crate) fn module(&mut self, driver: &mut dyn Driver, wanted: &Module) -> Result<usize, Error> {
-        let same =
-            |have: &Compiled| std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options;
+    /// Returns the number of a module and compiles it, with `twin` as its last source, if the backend does not have it yet.
+    pub(crate) fn module(
+        &mut self,
+        driver: &mut dyn Driver,
+        wanted: &Module,
+        twin: &'static str,
+    ) -> Result<usize, Error> {
+        let same = |have: &Compiled| {
+            std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options && have.twin == twin
+        };
         if let Some(at) = self.modules.iter().position(same) {
             return Ok(at);
         }
         let options = format!("{} {}", self.options, wanted.options);
-        let built = driver.compile(wanted.sources, wanted.kernels, &options)?;
+        let last: &[_] = if twin.is_empty() { &[] } else { &[twin] };
+        let sources = [wanted.sources, last].concat();
+        let built = driver.compile(&sources, wanted.kernels, &options)?;
         self.compiled += u64::from(built.compiled);
         let (options, kernels) = (wanted.options.clone(), built.kernels);
-        self.modules.push(Compiled { sources: wanted.sources, options, kernels });
+        self.modules.push(Compiled { sources: wanted.sources, twin, options, kernels });
         Ok(self.modules.len() - 1)
     }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-use crate::BodyError;
 use crate::error::positive;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential};
+use crate::{BodyError, Twin};
 
 /// The slot of a node without a pin.
 const NONE: u32 = u32::MAX;
@@ -149,5 +149,20 @@ impl Potential for Attachments {
         for pin in &self.pins {
             (0..3).for_each(|k| values[9 * pin.node as usize + 4 * k] += pin.stiffness);
         }
+    }
+
+    /// Sorted by node, as the sums of the host.
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        let mut pins = self.pins.clone();
+        pins.sort_unstable_by_key(|pin| pin.node);
+        let data = pins.iter().flat_map(|pin| [pin.stiffness, pin.point[0], pin.point[1], pin.point[2]]);
+        Ok(vec![Twin {
+            source: include_str!("attachments.cl"),
+            corners: 1,
+            free: self.nodes(),
+            elements: pins.iter().map(|pin| pin.node).collect(),
+            held: Vec::new(),
+            data: data.collect(),
+        }])
     }
 }

@@ -105,6 +105,12 @@ pub trait Density: Sync + 'static {
         true
     }
 
+    /// The source of a device that computes ψ, P and the derivatives by singular values, and the numbers that it reads for
+    /// moduli; `None` if there is none. `tetrahedra.cl` of this crate declares the functions. See [`Twin`](crate::Twin).
+    fn twin(&self) -> Option<(&'static str, fn(Lame) -> [f64; 3])> {
+        None
+    }
+
     /// The eigenvalues and eigenmatrices of ∂²ψ/∂F².
     fn modes(&self, material: Lame, f: &[[f64; 3]; 3]) -> Modes;
 }

@@ -10,7 +10,7 @@ use coarsen_sparse::Pattern;
 
 use crate::loops::Loops;
 use crate::nodes::{HELD, Nodes};
-use crate::{BodyError, Curvature, Energy, Potential};
+use crate::{BodyError, Curvature, Energy, Potential, Twin};
 
 /// The number of elements per task of a parallel loop.
 pub(crate) const LEAF: usize = 64;
@@ -52,6 +52,12 @@ pub trait Element<const K: usize>: Sync + 'static {
     /// Whether [`max_step`](Self::max_step) ever returns a finite bound.
     fn bounds_steps(&self) -> bool {
         false
+    }
+
+    /// The source of a device that computes an element, and the numbers that it reads; `None` if there is none. See
+    /// [`Twin`].
+    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
+        None
     }
 
     /// The loops over elements. The default is right for every kind of elements; it is compiled in the crate that
@@ -206,6 +212,24 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
         };
         let parallel = parallel::worth(corners.len() * M::WORK);
         parallel::tree(0..corners.len(), LEAF, parallel, &leaf, &f64::min)
+    }
+
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        let Self { model, corners, nodes, .. } = self;
+        let missing = BodyError::NoTwin { energy: std::any::type_name::<Self>() };
+        let (source, data) = model.twin().ok_or(missing)?;
+        let all = 0..nodes.count() as u32;
+        let held = all.filter(|&node| nodes.slot(node).is_none());
+        let mut numbers = nodes.slots.clone();
+        held.clone().zip(nodes.free as u32..).for_each(|(node, number)| numbers[node as usize] = number);
+        Ok(vec![Twin {
+            source,
+            corners: K,
+            free: nodes.free,
+            elements: corners.as_flattened().iter().map(|&node| numbers[node as usize]).collect(),
+            held: held.map(|node| nodes.at(node, &[])).collect(),
+            data,
+        }])
     }
 }
 

@@ -138,6 +138,12 @@ pub enum BodyError {
         /// Its number in the mesh.
         node: usize,
     },
+    /// An energy that devices cannot compute.
+    #[error("{energy} has no kernels for a device; compute it on the CPU")]
+    NoTwin {
+        /// Its type.
+        energy: &'static str,
+    },
     /// Every node is held.
     #[error("no node is free to move")]
     Held,

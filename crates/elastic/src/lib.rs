@@ -15,6 +15,7 @@
 //! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | energies that are sums over elements of K nodes |
 //! | [`loops`](Loops) | the loops over elements |
+//! | [`twin`](Twin) | elements for devices, with the source that computes one of them |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
 //! | `rest` | tetrahedra at rest |
@@ -66,6 +67,7 @@ mod springs;
 mod st_venant_kirchhoff;
 mod tetrahedra;
 mod total;
+mod twin;
 mod union;
 
 pub use anisotropic_membrane::{Anisotropic, AnisotropicMembrane};
@@ -98,3 +100,4 @@ pub use springs::{Spring, Springs};
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use tetrahedra::{Solid, Tetrahedra};
 pub use total::Total;
+pub use twin::Twin;

@@ -143,8 +143,9 @@ pub(crate) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
                 continue;
             }
             let theta = (a[j][j] - a[i][i]) / (2.0 * a[i][j]);
-            let t = if theta == 0.0 { 1.0 } else { theta.signum() / (theta.abs() + theta.hypot(1.0)) };
-            let c = 1.0 / t.hypot(1.0);
+            let sum = theta.abs() + (1.0 + theta * theta).sqrt();
+            let t = if theta == 0.0 { 1.0 } else { theta.signum() / sum };
+            let c = 1.0 / (1.0 + t * t).sqrt();
             rotate(&mut a, i, j, c, c * t);
             let mut columns = transpose(&a);
             rotate(&mut columns, i, j, c, c * t);

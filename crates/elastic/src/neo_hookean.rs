@@ -53,6 +53,12 @@ impl Density for StableNeoHookean {
         std::array::from_fn(|i| std::array::from_fn(|j| shear * f[i][j] + pressure * cofactor[i][j])) // (18)
     }
 
+    fn twin(&self) -> Option<(&'static str, fn(Lame) -> [f64; 3])> {
+        let source =
+            concat!(include_str!("mat3.cl"), include_str!("tetrahedra.cl"), include_str!("neo_hookean.cl"));
+        Some((source, parameters))
+    }
+
     fn modes(&self, material: Lame, f: &[[f64; 3]; 3]) -> Modes {
         let [mu, lambda, alpha] = parameters(material);
         let svd = Svd::of(f);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-use crate::BodyError;
 use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
+use crate::{BodyError, Twin};
 
 /// The sum A + B of two energies of any types. Sums of three parts are nested: `Plus::new(Plus::new(a, b)?,
 /// c)?`.
@@ -108,5 +108,9 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
     fn add_characteristic(&self, forces: &mut [f64]) {
         self.first.add_characteristic(forces);
         self.second.add_characteristic(forces);
+    }
+
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        Ok([self.first.twins()?, self.second.twins()?].concat())
     }
 }

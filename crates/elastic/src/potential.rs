@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use coarsen_sparse::{Contacts, Pattern, SparseError, Stencil};
 
-use crate::BodyError;
+use crate::{BodyError, Twin};
 
 /// The kind of Hessian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,6 +182,14 @@ pub trait Potential {
     fn add_characteristic(&self, forces: &mut [f64]) {
         let _ = forces;
     }
+
+    /// The energy for a device, as elements with the source that computes them.
+    ///
+    /// # Errors
+    /// [`BodyError::NoTwin`] with the name of an energy that has none.
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        Err(BodyError::NoTwin { energy: std::any::type_name::<Self>() })
+    }
 }
 
 /// A boxed energy, for parts that are chosen at run time.
@@ -224,6 +232,10 @@ impl<P: Potential + ?Sized> Potential for Box<P> {
 
     fn add_characteristic(&self, forces: &mut [f64]) {
         (**self).add_characteristic(forces);
+    }
+
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        (**self).twins()
     }
 }
 

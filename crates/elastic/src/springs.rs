@@ -99,6 +99,11 @@ impl Element<2> for Vec<Spring> {
         }
     }
 
+    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
+        let data = self.iter().flat_map(|spring| [spring.stiffness, spring.length]).collect();
+        Some((include_str!("springs.cl"), data))
+    }
+
     /// The characteristic force: half of k L for each end of a spring.
     fn characteristic(&self, around: &mut dyn Iterator<Item = (usize, usize)>) -> f64 {
         around.map(|(e, _)| 0.5 * self[e].stiffness * self[e].length).sum()

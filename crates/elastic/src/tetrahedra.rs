@@ -65,6 +65,13 @@ impl<D: Density> Elements<Solid<D>, 4> {
     }
 }
 
+impl<D: Density> Solid<D> {
+    /// A bound from above of ∂²ψ/∂F² at rest, Pa.
+    fn constant(&self, rest: &Rest<Lame>) -> f64 {
+        self.density.modes(rest.material, &REST).values.into_iter().fold(0.0, f64::max)
+    }
+}
+
 impl<D: Density> Element<4> for Solid<D> {
     const WORK: usize = 500;
 
@@ -86,9 +93,7 @@ impl<D: Density> Element<4> for Solid<D> {
     fn add_hessian(&self, e: usize, x: &[[f64; 3]; 4], curvature: Curvature, h: &mut Stiffness<4>) {
         let rest = &self.rest[e];
         if curvature == Curvature::Constant {
-            let values = self.density.modes(rest.material, &REST).values;
-            let weight = values.iter().copied().fold(0.0, f64::max); // bounds ∂²ψ/∂F² at rest from above
-            return rest.shape.add_laplacian(weight, h);
+            return rest.shape.add_laplacian(self.constant(rest), h);
         }
         let modes = self.density.modes(rest.material, &rest.shape.deformation(x));
         rest.shape.add_modes(&modes, curvature == Curvature::Projected, h); // (1)
@@ -105,6 +110,15 @@ impl<D: Density> Element<4> for Solid<D> {
 
     fn bounds_steps(&self) -> bool {
         !self.density.inverts()
+    }
+
+    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
+        let (source, moduli) = self.density.twin()?;
+        let numbers = |rest: &Rest<Lame>| {
+            let shape = rest.shape.gradients.into_iter().flatten().chain([rest.shape.volume]);
+            shape.chain([self.constant(rest)]).chain(moduli(rest.material)).collect::<Vec<_>>()
+        };
+        Some((source, self.rest.iter().flat_map(numbers).collect()))
     }
 
     /// The stiffness is ‖∂P/∂F‖ at rest, for the three stretches.

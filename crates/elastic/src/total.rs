@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use coarsen_sparse::Pattern;
 
-use crate::BodyError;
 use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
+use crate::{BodyError, Twin};
 
 /// The sum Σ E_k of one or more energies of the same nodes; all parts have the same type or are boxed.
 ///
@@ -122,5 +122,10 @@ impl<P: Potential> Potential for Total<P> {
 
     fn add_characteristic(&self, forces: &mut [f64]) {
         self.parts.iter().for_each(|part| part.add_characteristic(forces));
+    }
+
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        let twins: Result<Vec<_>, _> = self.parts.iter().map(P::twins).collect();
+        Ok(twins?.concat())
     }
 }

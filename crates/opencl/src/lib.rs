@@ -203,6 +203,47 @@ pub use coarsen_device::DeviceStream;
 
 /// ```
 /// use coarsen_backend::Backend;
+/// use coarsen_core::Scalar;
+/// use coarsen_elastic::{Potential, Spring, Springs};
+/// use coarsen_opencl::{DeviceElements, default_device};
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
+/// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
+/// let there = DeviceElements::new(&backend, &rope.twins()?[0])?;
+/// let x = backend.vector(&[0.0, 3.0, 0.0])?;
+/// assert_eq!(there.energy(&x).value.read(), 20.0); // 10/2 (3 − 1)²
+/// let mut g = backend.zeros(3)?;
+/// there.add_gradient(&x, &mut g);
+/// let mut found = [0.0; 3];
+/// backend.read(&g, &mut found)?;
+/// assert_eq!(found, [0.0, 20.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceElements;
+
+/// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_core::{Objective, Scalar};
+/// use coarsen_elastic::{Potential, Spring, Springs};
+/// use coarsen_opencl::{DeviceImplicitEuler, default_device};
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
+/// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
+/// let mut step = DeviceImplicitEuler::new(&backend, &rope.twins()?, &[2.0], 0.1)?;
+/// backend.write(&[0.0, 1.0, 0.0], step.state()[0])?;
+/// step.begin([0.0, -10.0, 0.0]);
+/// // y is 0.1 m below x: the inertia alone is 2/2 · 0.1² / 0.1² J.
+/// let mut x = backend.zeros(3)?;
+/// step.predict(1.0, &mut x); // the positions, since nothing moves yet
+/// assert!((step.value(&x).value.read() - 1.0).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceImplicitEuler;
+
+/// ```
+/// use coarsen_backend::Backend;
 /// use coarsen_core::{LinearOperator, Vector};
 /// use coarsen_opencl::{DeviceContacts, DeviceSum, default_device};
 /// use coarsen_sparse::{Bsr, Contacts};

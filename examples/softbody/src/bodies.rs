@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::AnyError;
-use coarsen::elastic::{Curvature, Energy, Potential};
+use coarsen::elastic::{BodyError, Curvature, Energy, Potential, Twin};
 use coarsen::sparse::Pattern;
 
 use crate::material::volume;
@@ -92,6 +92,21 @@ impl Potential for Bodies {
             body.add_characteristic(own);
             rest = after;
         }
+    }
+
+    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+        let (mut first, mut all) = (0, Vec::new());
+        for body in &self.bodies {
+            let moved = |mut twin: Twin| {
+                let is_free = |node: &u32| (*node as usize) < twin.free;
+                let add = |node: &u32| if is_free(node) { first } else { self.nodes() - twin.free };
+                twin.elements = twin.elements.iter().map(|node| node + add(node) as u32).collect();
+                Twin { free: self.nodes(), ..twin }
+            };
+            all.extend(body.twins()?.into_iter().map(moved));
+            first += body.nodes();
+        }
+        Ok(all)
     }
 }
 

@@ -39,6 +39,8 @@
 //! ```
 
 mod bodies;
+#[cfg(feature = "opencl")]
+mod device_step;
 mod material;
 mod meshes;
 mod options;

@@ -28,6 +28,12 @@ pub(crate) trait Part: Potential {
         0
     }
 
+    /// Whether it is contact or friction: without a contact, its energy is 0.
+    #[cfg_attr(not(feature = "opencl"), expect(dead_code, reason = "only devices have no contact"))]
+    fn is_contact(&self) -> bool {
+        false
+    }
+
     /// The pins, if this part is one.
     fn pins(&mut self) -> Option<&mut Attachments> {
         None
@@ -46,6 +52,10 @@ impl Part for Attachments {
 }
 
 impl Part for Obstacle<Box<dyn Shape>> {
+    fn is_contact(&self) -> bool {
+        true
+    }
+
     fn add_depths(&mut self, x: &[f64], depths: &mut Depths) -> Result<(), ContactError> {
         let found = self.penetration(x);
         depths.contacts += found.contacts;
@@ -55,6 +65,10 @@ impl Part for Obstacle<Box<dyn Shape>> {
 }
 
 impl Part for Friction<Box<dyn Shape>> {
+    fn is_contact(&self) -> bool {
+        true
+    }
+
     fn stored(&mut self, _: &[f64]) -> Energy {
         Energy::default()
     }
@@ -62,6 +76,10 @@ impl Part for Friction<Box<dyn Shape>> {
 
 /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty, and their friction.
 impl Part for Plus<BodyContact, ClothFriction> {
+    fn is_contact(&self) -> bool {
+        true
+    }
+
     fn grip(&mut self, x: &[f64]) {
         let _ = self.second.grip_bodies(&mut self.first, x);
     }
@@ -80,6 +98,10 @@ impl Part for Plus<BodyContact, ClothFriction> {
 
 /// Contact of the surfaces of all bodies, by a barrier, and their friction. Depths are those of [`Inside`].
 impl Part for Plus<ClothContact, ClothFriction> {
+    fn is_contact(&self) -> bool {
+        true
+    }
+
     fn grip(&mut self, x: &[f64]) {
         let _ = self.second.grip(&mut self.first, x);
     }

@@ -14,6 +14,8 @@
 //! or a body buckles, and the method then goes the same fraction of the rest in each step. The line search may lengthen
 //! steps, which are too short near a saddle of f.
 //!
+//! With `--solver mas` on a device the steps of some scenes are computed there (`device_step.rs`).
+//!
 //! Pins that move from a to a + Δa do the work ½ (F_n + F_{n+1}) · Δa, where F are the forces of their springs.
 //! The energy E(x, a) of a spring is quadratic in a. So the work is the mean of its changes at x_n and at x_{n+1}.
 //! Where pins begin or end, it is the change of E at x_n.
@@ -33,6 +35,8 @@ use examples_run::Failure;
 use examples_run::frames::Failed;
 use examples_run::solver::{Build, Clock, choose, copied};
 
+#[cfg(feature = "opencl")]
+use crate::device_step::DeviceSteps;
 use crate::options::{Integrator, Method};
 use crate::part::{Depths, Forces, Inside};
 use crate::projective::Projective;
@@ -54,7 +58,7 @@ const WINDOW: usize = 8;
 const RADIUS: f64 = 0.9;
 
 /// The relative accuracy of the linear solves of Newton's method.
-const NEWTON: f64 = 0.1;
+pub(crate) const NEWTON: f64 = 0.1;
 
 /// The relative accuracy of the global step of Projective Dynamics.
 const GLOBAL: f64 = 0.1;
@@ -62,6 +66,8 @@ const GLOBAL: f64 = 0.1;
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper {
     steps: ContactStepper<Forces, Rule>,
+    #[cfg(feature = "opencl")]
+    device: Option<DeviceSteps>,
     inside: Option<Inside>,
     attachments: Vec<TimedAttachment>,
     /// Set when pins are added or removed.
@@ -90,6 +96,8 @@ impl Stepper {
         set_pins(&attachments, state.frame + 1, method.dt, &state.x, &mut anchors, pins)?;
 
         let start = Instant::now();
+        #[cfg(feature = "opencl")]
+        let device = DeviceSteps::of(backend, &mut f, &attachments, &masses, state, method)?;
         let solver = choose(method.solver, &mut f, &state.x)?;
         let choice = start.elapsed();
         let build = solver.builder(&method.levels, Arc::from(positions), backend, &clock);
@@ -109,7 +117,18 @@ impl Stepper {
             _ => Refresh::AtStart,
         };
         let built = (choice + clock.take()).as_secs_f64();
-        Ok(Self { steps, inside, attachments, stale, clock, built, masses, gravity })
+        Ok(Self {
+            #[cfg(feature = "opencl")]
+            device,
+            steps,
+            inside,
+            attachments,
+            stale,
+            clock,
+            built,
+            masses,
+            gravity,
+        })
     }
 
     /// Computes the next frame.
@@ -130,7 +149,21 @@ impl Stepper {
         let failed = |fault| Failed { frame, step: frame, fault };
         let (mut x, mut v) = (state.x.clone(), state.v.clone());
         steps.f.potential.parts_mut().iter_mut().for_each(|part| part.grip(&x));
-        let report = steps.step(&mut x, &mut v, self.gravity).map_err(failed)?; // 2 to 17
+        #[cfg(feature = "opencl")]
+        let there = match &mut self.device {
+            Some(device) => device.step(&mut steps.f.potential, state, (self.gravity, h), steps.descent.stop),
+            None => Ok(None),
+        };
+        #[cfg(not(feature = "opencl"))]
+        let there = Ok(None::<(Vec<f64>, _)>);
+        let report = match there.map_err(failed)? {
+            Some((next, report)) => {
+                v.iter_mut().zip(&next).zip(&x).for_each(|((v, next), x)| *v = (next - x) / h);
+                x = next;
+                report
+            }
+            None => steps.step(&mut x, &mut v, self.gravity).map_err(failed)?, // 2 to 17
+        };
         let seconds = start.elapsed().as_secs_f64();
         let touching = Depths::of(&mut steps.f.potential, self.inside.as_mut(), &x);
         let touching = touching.map_err(|fault| failed(fault.into()))?;

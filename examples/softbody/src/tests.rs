@@ -24,6 +24,8 @@ mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
 mod depths;
+#[cfg(feature = "opencl")]
+mod device;
 #[path = "../../../tests/common/energy.rs"]
 mod energy;
 #[path = "../../../tests/common/folder.rs"]

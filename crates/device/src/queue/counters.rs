@@ -18,6 +18,8 @@ pub struct Counters {
     pub downloads: u64,
     /// The bytes of these transfers.
     pub received: u64,
+    /// The number of transfers of either direction of more than [`LARGE`](Self::LARGE) bytes.
+    pub large: u64,
     /// The number of programs that were compiled, not loaded from the cache or shared with another backend.
     pub compiled: u64,
     /// The total size in bytes of all buffers of the backend that exist now.
@@ -25,13 +27,18 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// The largest size in bytes of a transfer that is not counted as large: that of scalars.
+    pub const LARGE: usize = 1024;
+
     pub(super) fn upload(&mut self, bytes: usize) {
         self.uploads += 1;
         self.sent += bytes as u64;
+        self.large += u64::from(bytes > Self::LARGE);
     }
 
     pub(super) fn download(&mut self, bytes: usize) {
         self.downloads += 1;
         self.received += bytes as u64;
+        self.large += u64::from(bytes > Self::LARGE);
     }
 }

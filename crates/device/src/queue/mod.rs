@@ -90,8 +90,13 @@ impl<T: Real> Queue<T> {
 
     /// Returns the number of a module of kernels. The first call for a module compiles it.
     pub(crate) fn module(&mut self, wanted: &Module) -> Result<usize, Error> {
+        self.module_with(wanted, "")
+    }
+
+    /// As [`module`](Self::module), with the twin of an energy.
+    pub(crate) fn module_with(&mut self, wanted: &Module, twin: &'static str) -> Result<usize, Error> {
         self.state()?;
-        self.program.module(&mut *self.driver, wanted)
+        self.program.module(&mut *self.driver, wanted, twin)
     }
 
     /// Sets the work-group size of entry-wise kernels, for this backend and for later backends.

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test file uses a part
 
 #[path = "../../../../tests/common/data.rs"]
-mod data;
+pub(crate) mod data;
 
 use std::ffi::OsStr;
 use std::process::Command;

@@ -9,6 +9,7 @@ mod border;
 mod conformance;
 mod descent;
 mod driver;
+mod elements;
 mod filter;
 mod items_per_row;
 mod matrices;

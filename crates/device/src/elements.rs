@@ -1,0 +1,200 @@
+//! Energies of elements: values, gradients and Hessians computed on the device.
+
+use std::fmt;
+
+use coarsen_core::{Dot, Error, Real, Vector};
+use coarsen_elastic::{Curvature, Twin};
+
+use crate::driver::Type;
+use crate::error::same_length;
+use crate::memory::{Buffer, bytes};
+use crate::program::{Module, NONE, kernels};
+use crate::queue::{Arg, Items};
+use crate::{DeviceBackend, DeviceScalar, DeviceVector};
+
+kernels! {
+    Step {
+        Energy = "coarsen_elements_energy",
+        Forces = "coarsen_elements_forces",
+        Gather = "coarsen_elements_gather",
+        Hessian = "coarsen_elements_hessian",
+    }
+}
+
+/// An energy E(x) = Σ E_e(x) of elements in device memory, and its derivatives: the counterpart of
+/// [`Elements`](coarsen_elastic::Elements).
+///
+/// x has the positions of free nodes in m, three numbers for each; E is in J. Elements write their forces and nodes add
+/// them, in the order of the host, so every run gives the same bits. In `f64` gradients and Hessians have those of the
+/// host, if the twin uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
+/// Hessian, two for a gradient. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and the data of its twin;
+/// on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Not* for an energy whose held nodes
+/// move. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
+pub struct DeviceElements<V: Real> {
+    backend: DeviceBackend<V>,
+    module: usize,
+    count: usize,
+    free: usize,
+    elements: Buffer,
+    held: Buffer,
+    data: Buffer,
+    blocks: Buffer,
+    /// The pairs of free nodes of all blocks.
+    places: Vec<(u32, u32)>,
+    starts: Buffer,
+    around: Buffer,
+    forces: Buffer,
+}
+
+impl<V: Real> DeviceElements<V> {
+    /// Uploads the elements of an energy, and compiles the kernels of its twin unless the backend has them.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a twin whose lists do not fit, [`Error::TooLarge`] for more than 2³² corners or blocks,
+    /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`] of the backend.
+    pub fn new<S>(backend: &DeviceBackend<V, S>, twin: &Twin) -> Result<Self, Error> {
+        let (k, free) = (twin.corners.max(1), twin.free);
+        let count = twin.elements.len() / k;
+        same_length("corners of the elements of a twin", count * twin.corners, twin.elements.len())?;
+        let numbers = twin.data.len() / count.max(1);
+        same_length("numbers of the elements of a twin", count * numbers, twin.data.len())?;
+        let expected = free + twin.held.len();
+        if let Some(&node) = twin.elements.iter().find(|node| **node as usize >= expected) {
+            return Err(Error::Shape { what: "nodes of a twin", expected, found: node as usize + 1 });
+        }
+        let limit = NONE as usize;
+        if count.saturating_mul(k * k) >= limit || free >= limit {
+            let (what, count) = ("blocks of elements", count.saturating_mul(k * k).max(free));
+            return Err(Error::TooLarge { what, count, limit });
+        }
+
+        let is_free = |node: u32| (node as usize) < free;
+        let (mut places, mut blocks) = (Vec::new(), Vec::with_capacity(count * k * k));
+        for element in twin.elements.chunks_exact(k) {
+            for (&i, &j) in element.iter().flat_map(|i| element.iter().map(move |j| (i, j))) {
+                let inside = is_free(i) && is_free(j);
+                blocks.push(if inside { places.len() as u32 } else { NONE });
+                places.extend(inside.then_some((i, j)));
+            }
+        }
+        let mut starts = vec![0; free + 1];
+        let corners = || (0..).zip(&twin.elements).filter(|(_, node)| is_free(**node));
+        corners().for_each(|(_, &node)| starts[node as usize + 1] += 1);
+        (0..free).for_each(|i| starts[i + 1] += starts[i]);
+        let mut next = starts.clone();
+        let mut around = vec![0; starts[free] as usize];
+        for (corner, &node) in corners() {
+            let at: &mut u32 = &mut next[node as usize];
+            around[*at as usize] = corner;
+            *at += 1;
+        }
+
+        let (round_off, tiny) = (V::EPSILON.as_f64(), V::min_positive_value().as_f64());
+        let options = format!("-D CORNERS={k} -D DATA={numbers} -D EPSILON={round_off:e} -D TINY={tiny:e}");
+        let module = Module { sources: &coarsen_kernels::ELEMENTS, kernels: Step::NAMES, options };
+        let mut queue = backend.queue();
+        let module = queue.module_with(&module, twin.source)?;
+        let real = |queue: &mut crate::queue::Queue<V>, host: &[f64]| {
+            let host: Vec<V> = host.iter().map(|&v| V::from_f64(v)).collect();
+            queue.allocate(Type::of::<V>(), size_of_val(&host[..]), Some(bytes(&host)))
+        };
+        let (held, data) = (real(&mut queue, twin.held.as_flattened())?, real(&mut queue, &twin.data)?);
+        let elements = queue.list(&twin.elements)?;
+        let (blocks, starts, around) = (queue.list(&blocks)?, queue.list(&starts)?, queue.list(&around)?);
+        let forces = queue.allocate(Type::of::<V>(), 3 * count * k * size_of::<V>(), None)?;
+        drop(queue);
+        let backend = backend.plain();
+        Ok(Self {
+            backend,
+            module,
+            count,
+            free,
+            elements,
+            held,
+            data,
+            blocks,
+            places,
+            starts,
+            around,
+            forces,
+        })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The rows and columns of the blocks that [`write_hessian`](Self::write_hessian) writes.
+    pub fn places(&self) -> &[(u32, u32)] {
+        &self.places
+    }
+
+    /// The energy E(x) and the magnitude of its terms, without synchronisation. *Panics* on a wrong length, as do gradient and
+    /// Hessian.
+    pub fn energy(&self, x: &DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        let [value, magnitude] = DeviceScalar::results(&self.backend);
+        let [n, free, elements, x, held, data] = self.args(x);
+        let args = [n, free, elements, x, held, data, Arg::Partial];
+        let out = [value.slot(), magnitude.slot()];
+        self.backend.queue().reduce(Step::Energy.of(self.module), self.count, &args, &out);
+        Dot { value, magnitude }
+    }
+
+    /// Adds the gradient: g += ∇E(x), in N.
+    pub fn add_gradient(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
+        assert_eq!(g.size(), 3 * self.free, "add_gradient: wrong length");
+        self.backend.assert_same(&g.backend);
+        let [n, free, elements, x, held, data] = self.args(x);
+        let [starts, around, forces, g] =
+            [&self.starts, &self.around, &self.forces, &g.memory].map(Arg::Memory);
+        let mut queue = self.backend.queue();
+        let args = [n, free, elements, x, held, data, forces];
+        queue.launch(Step::Forces.of(self.module), Items::Entries(self.count), &args);
+        if self.count > 0 {
+            let gathered = [free, starts, around, forces, g];
+            queue.launch(Step::Gather.of(self.module), Items::Entries(self.free), &gathered);
+        }
+    }
+
+    /// Writes the blocks of the Hessian of every element in N/m, row-major, at [`places`](Self::places), from block `first` of a
+    /// stream on. *Panics* if the stream is too short.
+    pub fn write_hessian(
+        &self,
+        x: &DeviceVector<V>,
+        curvature: Curvature,
+        stream: &mut DeviceVector<V>,
+        first: usize,
+    ) {
+        assert!(9 * (first + self.places.len()) <= stream.size(), "write_hessian: a short stream");
+        self.backend.assert_same(&stream.backend);
+        let code = match curvature {
+            Curvature::Projected => 0,
+            Curvature::Exact => 1,
+            Curvature::Constant => 2,
+        };
+        let [n, free, elements, x, held, data] = self.args(x);
+        let [blocks, stream] = [&self.blocks, &stream.memory].map(Arg::Memory);
+        let args = [n, free, elements, x, held, data, blocks, Arg::Index(code), Arg::Count(first), stream];
+        self.backend.queue().launch(Step::Hessian.of(self.module), Items::Entries(self.count), &args);
+    }
+
+    /// The arguments that every kernel of elements begins with.
+    fn args<'a>(&'a self, x: &'a DeviceVector<V>) -> [Arg<'a, V>; 6] {
+        assert_eq!(x.size(), 3 * self.free, "elements: wrong length");
+        self.backend.assert_same(&x.backend);
+        let [elements, x, held, data] = [&self.elements, &x.memory, &self.held, &self.data].map(Arg::Memory);
+        [Arg::Length(self.count), Arg::Count(self.free), elements, x, held, data]
+    }
+}
+
+impl<V: Real> fmt::Debug for DeviceElements<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} elements of {} free nodes on {:?}", self.count, self.free, self.backend)
+    }
+}

@@ -1,0 +1,194 @@
+//! One implicit Euler step as an objective in device memory.
+//!
+//! > f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² a    (2)
+//!
+//! with masses M, acceleration a and energy E, as in `coarsen_elastic`. Martin et al. 2011; Xian, Tong & Liu 2019, Eq. 2.
+
+use std::fmt;
+
+use coarsen_core::{Dot, Error, Objective, Real, Vector};
+use coarsen_elastic::{Curvature, Twin};
+
+use crate::driver::Type;
+use crate::memory::{Buffer, bytes};
+use crate::program::{Module, kernels};
+use crate::queue::{Arg, Items};
+use crate::{DeviceBackend, DeviceElements, DeviceMatrix, DeviceScalar, DeviceStream, DeviceVector};
+
+kernels! {
+    Step {
+        Target = "coarsen_step_target",
+        Predict = "coarsen_step_predict",
+        End = "coarsen_step_end",
+        Energy = "coarsen_step_energy",
+        Gradient = "coarsen_step_gradient",
+    }
+}
+
+/// The objective (2) of one time step in device memory: the counterpart of
+/// [`ImplicitEuler`](coarsen_elastic::ImplicitEuler).
+///
+/// It owns the positions x_n in m and the velocities v_n in m/s. Newton's method with conjugate gradients on device vectors
+/// minimises it, with a matrix that [`hessian`](Self::hessian) assembles and a preconditioner that is updated from this matrix;
+/// then a step transfers scalars only. In `f64` gradients and Hessians have the bits of the host; values differ in the last
+/// bits, since sums have another order. *Use* for energies that have [twins](coarsen_elastic::Potential::twins).
+/// *Not* with contact or held nodes that move. *Cost* one launch for each value and two for each gradient of an energy, and one more;
+/// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
+/// *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method", ACM TOG 38(6), Alg. 4.
+pub struct DeviceImplicitEuler<V: Real> {
+    /// The kind of Hessian that [`hessian`](Self::hessian) computes.
+    pub curvature: Curvature,
+    backend: DeviceBackend<V>,
+    module: usize,
+    energies: Vec<DeviceElements<V>>,
+    h: V,
+    /// M / h² of each node.
+    inertia: Buffer,
+    target: DeviceVector<V>,
+    x: DeviceVector<V>,
+    v: DeviceVector<V>,
+    /// The blocks of all energies and of the inertia.
+    stream: DeviceStream<V>,
+    values: DeviceVector<V>,
+}
+
+impl<V: Real> DeviceImplicitEuler<V> {
+    /// Uploads the objective for steps of `h` seconds of nodes with these `masses` in kg, whose energies are `twins`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a time step or a mass that is not positive and finite, [`Error::Shape`] for a twin of another number
+    /// of nodes, and the errors of [`DeviceElements::new`] and [`DeviceStream::of_blocks`].
+    pub fn new<S>(
+        backend: &DeviceBackend<V, S>,
+        twins: &[Twin],
+        masses: &[f64],
+        h: f64,
+    ) -> Result<Self, Error> {
+        let (n, range) = (masses.len(), "positive and finite, as m / h²");
+        for (name, value) in std::iter::once(("DeviceImplicitEuler, the time step", h))
+            .chain(masses.iter().map(|m| ("DeviceImplicitEuler, m / h² of a node", m / (h * h))))
+        {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Error::Parameter { name, value, range });
+            }
+        }
+        if let Some(twin) = twins.iter().find(|twin| twin.free != n) {
+            return Err(Error::Shape { what: "free nodes of a twin", expected: n, found: twin.free });
+        }
+        let energies = twins.iter().map(|twin| DeviceElements::new(backend, twin));
+        let energies = energies.collect::<Result<Vec<_>, _>>()?;
+        let inertia: Vec<V> = masses.iter().map(|m| V::from_f64(m / (h * h))).collect();
+        let mut places: Vec<_> = energies.iter().flat_map(|energy| energy.places()).copied().collect();
+        let mut values = vec![V::zero(); 9 * places.len()];
+        for (i, &m) in inertia.iter().enumerate() {
+            places.push((i as u32, i as u32));
+            values.extend((0..9).map(|k| if k % 4 == 0 { m } else { V::zero() }));
+        }
+        let mut stream = DeviceStream::of_blocks(backend, n, places.len())?;
+        stream.write_blocks(&places)?;
+        let mut queue = backend.queue();
+        let kernels =
+            Module { sources: &coarsen_kernels::STEP, kernels: Step::NAMES, options: String::new() };
+        let module = queue.module(&kernels)?;
+        let mut upload = |host: &[V]| queue.allocate(Type::of::<V>(), size_of_val(host), Some(bytes(host)));
+        let (inertia, memory) = (upload(&inertia)?, upload(&values)?);
+        drop(queue);
+        let values = DeviceVector { backend: backend.plain(), memory, n: values.len() };
+        let zeros = || backend.zeros(3 * n);
+        let (target, x, v, h) = (zeros()?, zeros()?, zeros()?, V::from_f64(h));
+        let (curvature, backend) = (Curvature::Projected, backend.plain());
+        Ok(Self { curvature, backend, module, energies, h, inertia, target, x, v, stream, values })
+    }
+
+    /// The positions x_n and the velocities v_n; a program writes them before its first step.
+    pub fn state(&mut self) -> [&mut DeviceVector<V>; 2] {
+        [&mut self.x, &mut self.v]
+    }
+
+    /// Begins a step with the same acceleration a for all nodes in m/s².
+    pub fn begin(&mut self, acceleration: [f64; 3]) {
+        let [a0, a1, a2] = acceleration.map(|a| Arg::Number(V::from_f64(a)));
+        let [x, v, y] = [&self.x, &self.v, &self.target].map(|v| Arg::Memory(&v.memory));
+        let args = [self.length(), x, v, Arg::Number(self.h), a0, a1, a2, y];
+        self.launch(Step::Target, &args);
+    }
+
+    /// Writes where the descent of a step may start: x_n + `share` h v_n. *Panics* on a wrong length, as do the others.
+    pub fn predict(&self, share: V, next: &mut DeviceVector<V>) {
+        self.assert_fits(next);
+        let [x, v, next] = [&self.x, &self.v, next].map(|v| Arg::Memory(&v.memory));
+        let args = [self.length(), x, v, Arg::Number(self.h), Arg::Number(share), next];
+        self.launch(Step::Predict, &args);
+    }
+
+    /// Ends a step at the positions x_{n+1}: v_{n+1} = (x_{n+1} − x_n) / h.
+    pub fn end(&mut self, next: &DeviceVector<V>) {
+        self.assert_fits(next);
+        let [next, x, v] = [next, &self.x, &self.v].map(|v| Arg::Memory(&v.memory));
+        self.launch(Step::End, &[self.length(), next, Arg::Number(self.h), x, v]);
+    }
+
+    /// Assembles ∇²f(x) into a matrix whose pattern has all pairs of nodes of the elements and the diagonal. Does not synchronise.
+    ///
+    /// # Errors
+    /// The errors of [`DeviceMatrix::assemble`]; [`DeviceMatrix::check`] tells of a block that the matrix lacks.
+    pub fn hessian<S: Real>(&mut self, x: &DeviceVector<V>, a: &mut DeviceMatrix<V, S>) -> Result<(), Error> {
+        let Self { energies, curvature, stream, values, .. } = self;
+        let mut first = 0;
+        for energy in energies {
+            energy.write_hessian(x, *curvature, values, first);
+            first += energy.places().len();
+        }
+        a.assemble(stream, values)
+    }
+
+    fn length(&self) -> Arg<'_, V> {
+        Arg::Length(self.target.n)
+    }
+
+    fn launch(&self, step: Step, args: &[Arg<'_, V>]) {
+        self.backend.queue().launch(step.of(self.module), Items::Entries(self.target.n), args);
+    }
+
+    fn assert_fits(&self, x: &DeviceVector<V>) {
+        assert_eq!(x.size(), self.target.n, "an implicit Euler step: wrong length");
+        self.backend.assert_same(&x.backend);
+    }
+}
+
+impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
+    fn value(&mut self, x: &DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+        self.assert_fits(x);
+        let [kinetic] = DeviceScalar::results(&self.backend);
+        let [inertia, at, y] = [&self.inertia, &x.memory, &self.target.memory].map(Arg::Memory);
+        let nodes = self.target.n / 3;
+        let args = [Arg::Length(nodes), inertia, at, y, Arg::Partial];
+        self.backend.queue().reduce(Step::Energy.of(self.module), nodes, &args, &[kinetic.slot()]);
+        let inertia = Dot { value: kinetic.clone(), magnitude: kinetic };
+        self.energies.iter().fold(inertia, |sum, energy| {
+            let Dot { value, magnitude } = energy.energy(x);
+            Dot { value: sum.value + value, magnitude: sum.magnitude + magnitude }
+        })
+    }
+
+    fn gradient(&mut self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
+        self.assert_fits(x);
+        self.assert_fits(g);
+        let [inertia, at, y, to] =
+            [&self.inertia, &x.memory, &self.target.memory, &g.memory].map(Arg::Memory);
+        self.launch(Step::Gradient, &[self.length(), inertia, at, y, to]);
+        self.energies.iter().for_each(|energy| energy.add_gradient(x, g));
+    }
+}
+
+impl<V: Real> fmt::Debug for DeviceImplicitEuler<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a step of {} energies of {} nodes on {:?}",
+            self.energies.len(),
+            self.target.n / 3,
+            self.backend
+        )
+    }
+}

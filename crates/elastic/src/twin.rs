@@ -1,0 +1,32 @@
+//! Energies of elements for devices.
+
+/// The elements of an energy, with the source of a device that computes one of them: its twin.
+///
+/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, which
+/// `elements.cl` of `coarsen_kernels` declares and calls. They compute what [`Element`](crate::Element) computes, with the
+/// same operations in the same order: + - * / and √ of f64 then have the bits of the host. *Memory* a copy of all elements.
+///
+/// ```
+/// use coarsen_elastic::{Potential, Spring, Springs};
+/// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
+/// let rope = Springs::new(vec![spring], &[true, false], &[[5.0; 3], [0.0; 3]])?;
+/// let twin = &rope.twins()?[0];
+/// assert_eq!((twin.corners, &twin.elements[..], &twin.data[..]), (2, &[1, 0][..], &[10.0, 1.0][..]));
+/// assert_eq!(twin.held[0], [5.0; 3]); // node 1 of one free node: the first held position
+/// # Ok::<(), coarsen_elastic::BodyError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Twin {
+    /// OpenCL C.
+    pub source: &'static str,
+    /// The number K of nodes of an element.
+    pub corners: usize,
+    /// The number of free nodes.
+    pub free: usize,
+    /// K nodes for each element: the number of a free node, or the number of free nodes plus an index of `held`.
+    pub elements: Vec<u32>,
+    /// Positions of held nodes in m.
+    pub held: Vec<[f64; 3]>,
+    /// The numbers that the source reads, equally many for each element.
+    pub data: Vec<f64>,
+}

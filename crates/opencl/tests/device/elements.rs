@@ -1,0 +1,455 @@
+//! Energies of elements and time steps on the device, beside those of the host.
+
+use coarsen_backend::{Backend, Cpu, NumericBackend, conformance::noise};
+use coarsen_core::{Error, Objective, Scalar, Stop, Vector};
+use coarsen_elastic::{
+    Arap, Attachments, BodyError, Curvature, ImplicitEuler, Lame, Potential, Spring, Springs,
+    StableNeoHookean, Tetrahedra, Total, Twin,
+};
+use coarsen_krylov::Cg;
+use coarsen_mesh::Mesh;
+use coarsen_opencl::{Counters, DeviceElements, DeviceImplicitEuler, DeviceSchwarz, DeviceStream, OpenCl};
+use coarsen_optimize::{Descent, Forcing, Linearized, MoreThuente, Newton, Refresh};
+use coarsen_schwarz::{Coarse, Schwarz, Storage};
+use coarsen_sparse::{Bsr, SystemAt};
+
+use crate::common::{self, data, gpu, read};
+
+const CURVATURES: [Curvature; 3] = [Curvature::Projected, Curvature::Exact, Curvature::Constant];
+
+/// The devices of the tests: the usual one, and one treated as a GPU.
+fn devices() -> Vec<OpenCl<f64>> {
+    common::backend().into_iter().chain(common::posing(gpu)).collect()
+}
+
+/// Returns `count` springs of `nodes` nodes, and the positions of all nodes; every `held`-th node is held.
+fn springs(count: usize, nodes: usize, held: usize) -> (Springs, Vec<f64>) {
+    let x = noise(3 * nodes, 7);
+    let at = x.as_chunks().0;
+    let spring = |k: usize| {
+        let ends = [k % nodes, (k + 1 + k / nodes % (nodes - 1)) % nodes].map(|i| i as u32);
+        Spring { ends, stiffness: 1.0 + (k % 7) as f64, length: 0.1 + 0.3 * (k % 5) as f64 }
+    };
+    let is_held: Vec<bool> = (0..nodes).map(|i| held > 0 && i % held == 0).collect();
+    let springs = Springs::new((0..count).map(spring).collect(), &is_held, at).unwrap();
+    let free = springs.free(at);
+    (springs, free)
+}
+
+/// Returns the Hessian of an energy, assembled on the device.
+fn hessian(backend: &OpenCl<f64>, body: &impl Potential, x: &[f64], curvature: Curvature) -> Bsr<f64> {
+    let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
+    let x = backend.vector(x).unwrap();
+    let parts: Vec<_> =
+        body.twins().unwrap().iter().map(|twin| DeviceElements::new(backend, twin).unwrap()).collect();
+    let places: Vec<_> = parts.iter().flat_map(|part| part.places().to_vec()).collect();
+    let mut stream = DeviceStream::of_blocks(backend, body.nodes(), places.len()).unwrap();
+    stream.write_blocks(&places).unwrap();
+    let mut values = backend.zeros(9 * places.len()).unwrap();
+    let mut first = 0;
+    for part in &parts {
+        part.write_hessian(&x, curvature, &mut values, first);
+        first += part.places().len();
+    }
+    let mut there = backend.matrix(&host).unwrap();
+    there.assemble(&stream, &values).unwrap();
+    there.check().unwrap();
+    backend.read_values(&there, &mut host).unwrap();
+    host
+}
+
+/// NaN equals NaN of any sign.
+fn same(found: &[f64], expected: &[f64], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (k, (f, e)) in found.iter().zip(expected).enumerate() {
+        assert!(f == e || f.is_nan() && e.is_nan(), "{what}, entry {k}: {f:e} instead of {e:e}");
+    }
+}
+
+/// Gradients and Hessians have the bits of the host; energies are equal up to the round-off of their sums.
+fn equals_host(backend: &OpenCl<f64>, body: &mut impl Potential, x: &[f64], what: &str) {
+    let there = backend.vector(x).unwrap();
+    let before = noise(x.len(), 3);
+    let mut expected = before.clone();
+    body.add_gradient(x, &mut expected);
+    let mut g = backend.vector(&before).unwrap();
+    let host = body.energy(x);
+    let mut found = [0.0; 2];
+    for twin in body.twins().unwrap() {
+        let part = DeviceElements::new(backend, &twin).unwrap();
+        part.add_gradient(&there, &mut g);
+        let energy = part.energy(&there);
+        found = [found[0] + energy.value.read(), found[1] + energy.magnitude.read()];
+    }
+    same(&read(&g), &expected, what);
+    if host.value.is_finite() {
+        let gap = (found[0] - host.value).abs().max((found[1] - host.magnitude).abs());
+        assert!(gap <= 1e-14 * host.magnitude.max(host.value.abs()), "{what}: {found:?} {host:?}");
+    } else {
+        same(&found, &[host.value, host.magnitude], what);
+    }
+    for curvature in CURVATURES {
+        let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
+        body.add_hessian(x, curvature, host.values_mut());
+        same(hessian(backend, body, x, curvature).values(), host.values(), what);
+    }
+}
+
+#[test]
+fn springs_have_the_bits_of_the_host() {
+    for backend in devices() {
+        for count in [0, 1, 31, 32, 33, 1000] {
+            for held in [0, 4] {
+                let (mut body, x) = springs(count, 40, held);
+                equals_host(&backend, &mut body, &x, &format!("{count} springs, held {held}"));
+            }
+        }
+    }
+}
+
+/// Springs of length 0, and positions that are infinite or NaN.
+#[test]
+fn degenerate_springs_are_those_of_the_host() {
+    for backend in devices() {
+        let (mut body, mut x) = springs(60, 10, 0);
+        x.copy_within(0..3, 3);
+        equals_host(&backend, &mut body, &x, "coincident ends");
+        for bad in [f64::NAN, f64::INFINITY, 1e200] {
+            x[20] = bad;
+            equals_host(&backend, &mut body, &x, &format!("a position of {bad}"));
+        }
+    }
+}
+
+/// Returns `count` tetrahedra, some of which share nodes, and the positions of all nodes at rest; every `held`-th node is held.
+fn tetrahedra(count: usize, held: usize) -> (Tetrahedra<StableNeoHookean>, Vec<f64>) {
+    let noise = noise(3 * (count + 3), 5);
+    // Corners of a tetrahedron are next to each other on a helix.
+    let at = |k: usize| {
+        let turn = 2.0 * k as f64;
+        let near: [f64; 3] = std::array::from_fn(|c| 0.02 * noise[3 * k + c]);
+        [turn.cos() + near[0], turn.sin() + near[1], 0.3 * k as f64 + near[2]]
+    };
+    let positions: Vec<[f64; 3]> = (0..count + 3).map(at).collect();
+    let tetrahedra = (0..count as u32).map(|k| [k, k + 1, k + 2, k + 3]).collect();
+    let mesh = Mesh { positions, tetrahedra, ..Mesh::default() }.oriented();
+    let held: Vec<bool> = (0..count + 3).map(|i| held > 0 && i % held == 0).collect();
+    let lame = |e: usize| Lame::new(1.0 + (e % 5) as f64, 0.4 - 0.01 * (e % 7) as f64);
+    let body = Tetrahedra::new(StableNeoHookean, &mesh, &held, lame).unwrap();
+    let free = body.free(&mesh.positions);
+    (body, free)
+}
+
+/// At rest, stretched, compressed, and far from rest, where elements are inverted.
+#[test]
+fn neo_hookean_tetrahedra_have_the_bits_of_the_host() {
+    for backend in devices() {
+        for count in [1, 31, 32, 33, 1000] {
+            for held in [0, 4] {
+                let (mut body, rest) = tetrahedra(count, held);
+                for (stretch, move_by) in [(1.0, 0.0), (1.0, 0.05), (2.0, 0.1), (0.2, 0.02), (1.0, 2.0)] {
+                    let at = |(x, d): (&f64, f64)| stretch * x + move_by * d;
+                    let x: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(at).collect();
+                    let what = format!("{count} tetrahedra, held {held}, {stretch} {move_by}");
+                    equals_host(&backend, &mut body, &x, &what);
+                }
+            }
+        }
+    }
+}
+
+/// Flat elements, elements that are points, and positions that are infinite or NaN.
+#[test]
+fn degenerate_tetrahedra_are_those_of_the_host() {
+    for backend in devices() {
+        let (mut body, rest) = tetrahedra(20, 0);
+        equals_host(&backend, &mut body, &vec![0.0; rest.len()], "points");
+        let flat: Vec<f64> =
+            rest.iter().enumerate().map(|(k, x)| if k % 3 == 2 { 0.0 } else { *x }).collect();
+        equals_host(&backend, &mut body, &flat, "flat");
+        let line: Vec<f64> = rest.iter().enumerate().map(|(k, x)| if k % 3 > 0 { 0.0 } else { *x }).collect();
+        equals_host(&backend, &mut body, &line, "on a line");
+        for bad in [f64::NAN, f64::INFINITY, 1e200, 1e-200] {
+            let mut x = rest.clone();
+            x[20] = bad;
+            equals_host(&backend, &mut body, &x, &format!("a position of {bad}"));
+        }
+    }
+}
+
+#[test]
+fn elements_are_close_in_single_precision() {
+    let Some(backend) = common::backend::<f32>() else { return };
+    let (mut springs, x) = springs(200, 40, 4);
+    let (mut solid, rest) = tetrahedra(100, 4);
+    let moved: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(|(x, d)| x + 0.05 * d).collect();
+    let bodies: [(&mut dyn Potential, Vec<f64>); 2] = [(&mut springs, x), (&mut solid, moved)];
+    for (body, x) in bodies {
+        let part = DeviceElements::new(&backend, &body.twins().unwrap()[0]).unwrap();
+        let there = backend.vector(&x.iter().map(|&x| x as f32).collect::<Vec<_>>()).unwrap();
+        let (host, found) = (body.energy(&x), part.energy(&there));
+        assert!((f64::from(found.value.read()) - host.value).abs() < 1e-5 * host.magnitude);
+        let (mut g, mut expected) = (backend.zeros(x.len()).unwrap(), vec![0.0; x.len()]);
+        part.add_gradient(&there, &mut g);
+        body.add_gradient(&x, &mut expected);
+        let found: Vec<f64> = read(&g).into_iter().map(f64::from).collect();
+        assert!(common::difference(&found, &expected) < 1e-4);
+    }
+}
+
+#[test]
+fn pins_are_those_of_the_host() {
+    for backend in devices() {
+        for count in [0, 1, 31, 32, 33] {
+            let (body, x) = springs(200, 50, 0);
+            let mut pins = Attachments::new(50).unwrap();
+            let point = |k: usize| [0.1 * k as f64, 0.3, -0.2];
+            (0..count).for_each(|k| pins.attach(49 - k, point(k), 3.0 + k as f64).unwrap());
+            equals_host(&backend, &mut pins, &x, &format!("{count} pins"));
+            let parts: Vec<Box<dyn Potential>> = vec![Box::new(body), Box::new(pins)];
+            equals_host(&backend, &mut Total::new(parts).unwrap(), &x, &format!("springs, {count} pins"));
+        }
+    }
+}
+
+/// The tetrahedra of a real mesh, and springs along their edges.
+#[test]
+fn elements_of_a_real_mesh_are_those_of_the_host() {
+    let Some(folder) = data::data() else { return };
+    let mesh = coarsen_mesh::read(folder.join("meshes/ipc_sphere1K.msh.gz")).unwrap();
+    let mut ends: Vec<_> = mesh
+        .tetrahedra
+        .iter()
+        .flat_map(|t| [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]].map(|e| e.map(|k: usize| t[k])))
+        .map(|[a, b]| [a.min(b), a.max(b)])
+        .collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let springs = ends.into_iter().map(|ends| Spring { ends, stiffness: 3.0, length: 0.01 }).collect();
+    let free = vec![false; mesh.positions.len()];
+    let mut body = Springs::new(springs, &free, &mesh.positions).unwrap();
+    let solid = Tetrahedra::new(StableNeoHookean, &mesh, &free, |_| Lame::new(1e4, 0.45));
+    let (mut solid, x) = (solid.unwrap(), mesh.positions.as_flattened());
+    let moved: Vec<f64> = x.iter().zip(noise(x.len(), 4)).map(|(x, d)| 0.9 * x + 0.02 * d).collect();
+    if let Some(backend) = common::backend() {
+        equals_host(&backend, &mut body, x, "springs of a sphere");
+        equals_host(&backend, &mut solid, &moved, "a sphere");
+    }
+}
+
+#[test]
+fn twins_that_do_not_fit_are_refused() {
+    let Some(backend) = common::backend::<f64>() else { return };
+    let (body, _) = springs(4, 5, 0);
+    let twin = body.twins().unwrap().remove(0);
+    let refused = |twin: &Twin| DeviceElements::new(&backend, twin).unwrap_err();
+    let broken = [
+        Twin { corners: 0, ..twin.clone() },
+        Twin { corners: 3, ..twin.clone() },
+        Twin { free: 4, ..twin.clone() },
+        Twin { data: vec![1.0; 9], ..twin.clone() },
+    ];
+    for twin in &broken {
+        assert!(matches!(refused(twin), Error::Shape { .. }), "{twin:?}");
+    }
+    let wrong = Twin { source: "no C", ..twin.clone() };
+    assert!(matches!(refused(&wrong), Error::Build { .. }));
+    for (masses, h) in [(vec![1.0; 5], 0.0), (vec![0.0; 5], 0.1), (vec![1.0; 5], f64::NAN)] {
+        let refused =
+            DeviceImplicitEuler::new(&backend, std::slice::from_ref(&twin), &masses, h).unwrap_err();
+        assert!(matches!(refused, Error::Parameter { .. }), "{refused}");
+    }
+    let refused = DeviceImplicitEuler::new(&backend, &[twin], &[1.0; 4], 0.1).unwrap_err();
+    assert!(matches!(refused, Error::Shape { .. }), "{refused}");
+}
+
+// ---- time steps
+
+/// The number of vertices along a side of the sheet, and the length of an edge.
+const SIDE: usize = 12;
+const EDGE: f64 = 1.0 / (SIDE - 1) as f64;
+const H: f64 = 1.0 / 30.0;
+const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
+
+/// A horizontal sheet of springs, pinned at two corners: its energies, positions and masses.
+fn sheet() -> (Total, Vec<f64>, Vec<f64>) {
+    let at = |k: usize| [EDGE * (k % SIDE) as f64, 0.0, EDGE * (k / SIDE) as f64];
+    let x: Vec<[f64; 3]> = (0..SIDE * SIDE).map(at).collect();
+    let mut springs = Vec::new();
+    for (i, j) in (0..SIDE * SIDE).map(|k| (k % SIDE, k / SIDE)) {
+        for (di, dj, stiffness) in [(1, 0, 100.0), (0, 1, 100.0), (1, 1, 100.0), (2, 0, 20.0), (0, 2, 20.0)] {
+            if i + di < SIDE && j + dj < SIDE {
+                let ends = [j * SIDE + i, (j + dj) * SIDE + i + di].map(|k| k as u32);
+                let length = EDGE * ((di * di + dj * dj) as f64).sqrt();
+                springs.push(Spring { ends, stiffness, length });
+            }
+        }
+    }
+    let mut pins = Attachments::new(x.len()).unwrap();
+    [0, SIDE - 1].into_iter().for_each(|k| pins.attach(k, x[k], 1e4).unwrap());
+    let springs = Springs::new(springs, &vec![false; x.len()], &x).unwrap();
+    let parts: Vec<Box<dyn Potential>> = vec![Box::new(springs), Box::new(pins)];
+    let masses = vec![1.0 / x.len() as f64; x.len()];
+    (Total::new(parts).unwrap(), x.concat(), masses)
+}
+
+/// The domains of both: inverses in `f64`, so that they differ by round-off alone.
+fn domains() -> Schwarz {
+    Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() }
+}
+
+/// Newton's method with a fixed number of iterations, each of a fixed number of iterations of CG.
+fn newton<V: Vector<Real = f64>>(iterations: usize) -> (Descent<V, MoreThuente<f64>>, Newton<V, Cg<V>>) {
+    let stop = |max_iterations, check_every| Stop { max_iterations, check_every, ..Stop::relative(0.0) };
+    let mut descent = Descent::new(MoreThuente::default(), stop(iterations, 1));
+    descent.refresh = Refresh::AtStart;
+    (descent, Newton::with(Cg::new(stop(20, 10)), Forcing::AsGiven))
+}
+
+/// The positions after each step on the host.
+fn on_host(steps: usize, iterations: usize) -> Vec<Vec<f64>> {
+    let (forces, mut x, masses) = sheet();
+    let mut step = ImplicitEuler::new(forces, &masses, H).unwrap();
+    let a = step.hessian(&x).clone();
+    let m = domains().build(step.system_at(&x).unwrap().system(), &Cpu::new()).unwrap();
+    let assemble = |f: &mut ImplicitEuler<Total>, x: &Vec<f64>, a: &mut Bsr<f64>| {
+        a.values_mut().copy_from_slice(f.hessian(x).values());
+        Ok(())
+    };
+    let update = |a: &Bsr<f64>, _: &Vec<f64>, m: &mut coarsen_schwarz::Subdomains<f64, Cpu>| {
+        m.update(a).map(|_| ()).map_err(coarsen_optimize::DescentError::linearize)
+    };
+    let mut f = Linearized::new(step, a, m, assemble, update)
+        .projecting(|f, on| f.curvature = if on { Curvature::Projected } else { Curvature::Exact });
+    let (mut descent, mut rule) = newton(iterations);
+    let mut v = vec![0.0; x.len()];
+    let step = |_| {
+        f.objective.begin(&x, &v, GRAVITY).unwrap();
+        let mut next: Vec<f64> = x.iter().zip(&v).map(|(x, v)| x + H * v).collect();
+        rule.forget();
+        let report = descent.minimize(&mut f, &mut rule, &mut next).unwrap();
+        assert_eq!(report.iterations, iterations, "{report}");
+        v = next.iter().zip(&x).map(|(next, x)| (next - x) / H).collect();
+        x = next;
+        x.clone()
+    };
+    (0..steps).map(step).collect()
+}
+
+/// The positions after each step on a device, and what the steps without their reads have counted.
+fn on_device(backend: &OpenCl<f64>, steps: usize, iterations: usize) -> (Vec<Vec<f64>>, Counters) {
+    let (forces, x, masses) = sheet();
+    let mut step = DeviceImplicitEuler::new(backend, &forces.twins().unwrap(), &masses, H).unwrap();
+    let host = ImplicitEuler::new(forces, &masses, H).unwrap().hessian(&x).clone();
+    let a = backend.matrix(&host).unwrap();
+    let mut parameters = DeviceSchwarz { schwarz: domains(), ..DeviceSchwarz::default() };
+    parameters.schwarz.coarse = Coarse::Domains;
+    let positions = x.as_chunks().0.to_vec();
+    let system = coarsen_sparse::System { positions: Some(&positions), ..(&host).into() };
+    let m = parameters.build(system, backend).unwrap();
+    backend.write(&x, step.state()[0]).unwrap();
+    let assemble = |f: &mut DeviceImplicitEuler<f64>, x: &_, a: &mut _| Ok(f.hessian(x, a)?);
+    let mut f = Linearized::new(step, a, m, assemble, |a, _, m| Ok(m.update_on_device(a)?))
+        .projecting(|f, on| f.curvature = if on { Curvature::Projected } else { Curvature::Exact });
+    let (mut descent, mut rule) = newton(iterations);
+    let mut next = backend.zeros(x.len()).unwrap();
+    let (mut frames, mut counted) = (Vec::new(), Counters::default());
+    for _ in 0..steps {
+        let before = backend.counters();
+        f.objective.begin(GRAVITY);
+        f.objective.predict(1.0, &mut next);
+        rule.forget();
+        let report = descent.minimize(&mut f, &mut rule, &mut next).unwrap();
+        assert_eq!(report.iterations, iterations, "{report}");
+        f.objective.end(&next);
+        let after = backend.counters();
+        counted = Counters {
+            synchronisations: after.synchronisations - before.synchronisations,
+            launches: after.launches - before.launches,
+            allocations: after.allocations - before.allocations,
+            uploads: after.uploads - before.uploads,
+            large: counted.large + after.large - before.large,
+            received: after.received - before.received,
+            ..counted
+        };
+        frames.push(read(f.objective.state()[0]));
+    }
+    f.hessian.check().unwrap();
+    f.inverse.check().unwrap();
+    (frames, counted)
+}
+
+#[test]
+fn objectives_have_the_derivatives_of_the_host() {
+    for backend in devices() {
+        let (forces, x, masses) = sheet();
+        let mut there = DeviceImplicitEuler::new(&backend, &forces.twins().unwrap(), &masses, H).unwrap();
+        let mut here = ImplicitEuler::new(forces, &masses, H).unwrap();
+        let (v, moved) = (noise(x.len(), 1), noise(x.len(), 2));
+        let at: Vec<f64> = x.iter().zip(&moved).map(|(x, d)| x + 0.1 * d).collect();
+        here.begin(&x, &v, GRAVITY).unwrap();
+        let [own_x, own_v] = there.state();
+        backend.write(&x, own_x).unwrap();
+        backend.write(&v, own_v).unwrap();
+        there.begin(GRAVITY);
+        let (point, mut g) = (backend.vector(&at).unwrap(), backend.zeros(x.len()).unwrap());
+        let (found, host) = (there.value(&point), here.value(&at));
+        assert!((found.value.read() - host.value).abs() <= 1e-14 * host.magnitude);
+        assert!((found.magnitude.read() - host.magnitude).abs() <= 1e-14 * host.magnitude);
+        let mut expected = vec![0.0; x.len()];
+        here.gradient(&at, &mut expected);
+        there.gradient(&point, &mut g);
+        same(&read(&g), &expected, "the gradient of a step");
+        for curvature in CURVATURES {
+            (there.curvature, here.curvature) = (curvature, curvature);
+            let mut host = here.hessian(&at).clone();
+            let mut a = backend.matrix(&host).unwrap();
+            let expected = host.values().to_vec();
+            there.hessian(&point, &mut a).unwrap();
+            a.check().unwrap();
+            backend.read_values(&a, &mut host).unwrap();
+            same(host.values(), &expected, "the Hessian of a step");
+        }
+        let mut next = backend.zeros(x.len()).unwrap();
+        there.predict(0.5, &mut next);
+        let expected: Vec<f64> = x.iter().zip(&v).map(|(x, v)| x + 0.5 * (H * v)).collect();
+        same(&read(&next), &expected, "the start of a step");
+        there.end(&next);
+        let expected: Vec<f64> = expected.iter().zip(&x).map(|(next, x)| (next - x) / H).collect();
+        same(&read(there.state()[1]), &expected, "the velocities after a step");
+    }
+}
+
+/// Steps are those of the host, their bits are the same in every run, and they transfer scalars only.
+#[test]
+fn steps_stay_on_the_device() {
+    let here = on_host(4, 3);
+    for backend in devices() {
+        let (frames, counted) = on_device(&backend, 4, 3);
+        for (k, (found, expected)) in frames.iter().zip(&here).enumerate() {
+            let gap = found.iter().zip(expected).map(|(f, e)| (f - e).abs()).fold(0.0, f64::max);
+            assert!(gap < 1e-10 * EDGE, "step {k}: {gap:e}");
+        }
+        let fall = frames[3].iter().skip(1).step_by(3).fold(0.0, |low: f64, y| low.min(*y));
+        assert!(fall < -0.05, "the sheet falls: {fall}");
+        assert_eq!((counted.large, counted.uploads, counted.allocations), (0, 0, 0), "{counted:?}");
+        // The end of the descent, and in an iteration: direction, first trial, and four of conjugate gradients.
+        assert!(counted.synchronisations <= 1 + 6 * 3 + 1, "{counted:?}");
+        assert!(on_device(&backend, 4, 3).0 == frames, "two runs");
+    }
+}
+
+#[test]
+fn energies_without_kernels_are_named() {
+    let mesh = Mesh {
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        tetrahedra: vec![[0, 1, 2, 3]],
+        ..Default::default()
+    };
+    let lame = Lame::new(1.0, 0.3);
+    let body = Tetrahedra::new(Arap, &mesh, &[false; 4], |_| lame).unwrap();
+    let refused = body.twins().unwrap_err();
+    assert!(matches!(refused, BodyError::NoTwin { .. }) && refused.to_string().contains("Arap"), "{refused}");
+    let all = Total::new(vec![body]).unwrap();
+    assert_eq!(all.twins().unwrap_err(), refused);
+}

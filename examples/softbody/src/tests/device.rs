@@ -1,0 +1,74 @@
+//! Steps on a device.
+
+use coarsen::opencl::Counters;
+use examples_run::device::opencl;
+
+use super::*;
+
+/// A run on a device, and what it has counted.
+fn counted(folder: &Folder, words: &str) -> Option<(Vec<Row>, Counters)> {
+    let device = opencl()?;
+    let AnyBackend::OpenCl(backend) = device.clone() else { unreachable!("a device was chosen") };
+    let rows = run(device, &folder.parse(words).unwrap()).unwrap();
+    Some((rows, backend.counters()))
+}
+
+/// A sheet hangs as on the CPU. For each frame only its positions are transferred, beside scalars, and the bits are those of
+/// another run.
+#[test]
+fn a_sheet_hangs_on_a_device() {
+    let [cpu, device, again] = ["hang-cpu", "hang-device", "hang-again"].map(Folder::new);
+    let words = "--scene hang --mesh sheet:9 --solver mas --tolerance 1e-8 --iterations 40 --frames";
+    let Some((rows, all)) = counted(&device, &format!("{words} 6")) else { return };
+    let (_, first) = counted(&again, &format!("{words} 3")).unwrap();
+    let here = cpu.run(&format!("{words} 6")).unwrap();
+    assert!(rows[1..].iter().all(|row| row.outcome == "converged"), "{rows:?}");
+    assert_eq!((all.large - first.large, all.uploads - first.uploads), (3, 0), "{all:?} {first:?}");
+    for frame in 1..=6 {
+        let gap = distance(&device.surface(frame), &cpu.surface(frame));
+        assert!(gap < 1e-6, "frame {frame}: {gap:e}");
+        assert!((rows[frame].energy - here[frame].energy).abs() < 1e-6 * here[0].energy.abs(), "{rows:?}");
+    }
+    assert!(device.surface(6)[80][1] < device.surface(0)[80][1] - 0.1, "it falls");
+    assert_eq!(device.surface(3), again.surface(3));
+    check_balance(&rows, 1e-4);
+}
+
+/// A body that falls on a plane: the host computes the steps in which it touches the plane.
+#[test]
+fn the_host_computes_steps_with_contact() {
+    let [cpu, device] = ["fall-cpu", "fall-device"].map(Folder::new);
+    let text = "mesh = \"bar:1\"\n[[body]]\nsize = 0.5\ncentre = [0.0, 0.3, 0.0]\n[[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
+    let file = cpu.write("fall.toml", text);
+    let words = format!("--scene {file} --solver mas --tolerance 1e-8 --iterations 60 --frames 8");
+    let Some((rows, _)) = counted(&device, &words) else { return };
+    let here = cpu.run(&words).unwrap();
+    assert!(rows[1].contacts == 0 && rows[8].contacts > 0, "{rows:?}");
+    for frame in 1..=8 {
+        let gap = distance(&device.surface(frame), &cpu.surface(frame));
+        assert!(gap < 1e-6, "frame {frame}: {gap:e}");
+        assert_eq!(rows[frame].contacts, here[frame].contacts);
+    }
+}
+
+/// A run that continues from a checkpoint has the bits of one without an interruption.
+#[test]
+fn interrupted_runs_on_a_device_continue() {
+    let [whole, parts] = ["device-whole", "device-parts"].map(Folder::new);
+    let words = "--scene hang --mesh sheet:9 --solver mas --checkpoint 2 --frames";
+    let Some((rows, _)) = counted(&whole, &format!("{words} 4")) else { return };
+    counted(&parts, &format!("{words} 2"));
+    let (continued, _) = counted(&parts, &format!("{words} 4 --resume")).unwrap();
+    assert_eq!(whole.surface(4), parts.surface(4));
+    assert_eq!(rows[4].energy.to_bits(), continued[4].energy.to_bits());
+}
+
+/// Energies without kernels for a device stay on the host.
+#[test]
+fn other_materials_swing_as_before() {
+    let folder = Folder::new("device-arap");
+    let Some((rows, _)) = counted(&folder, "--mesh bar:1 --solver mas --material arap --frames 2") else {
+        return;
+    };
+    assert!(rows[1..].iter().all(|row| row.outcome == "converged"), "{rows:?}");
+}
