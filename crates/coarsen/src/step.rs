@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Cancel, Identity, Monitor, Report};
-use coarsen_krylov::Krylov;
+use coarsen_core::{Cancel, Identity, Monitor, Preconditioner, PreconditionerKind, Report};
+use coarsen_krylov::{BlockCg, Krylov};
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
 use crate::solver::owned;
@@ -262,6 +262,27 @@ impl Step {
         };
         self.policy.learn(report.iterations, report.outcome);
         Ok(report)
+    }
+
+    /// Solves A xⱼ = bⱼ for all j at once, with the preconditioner of the last update and without constraints. Tells the policy
+    /// the largest number of iterations.
+    pub(crate) fn solve_many(
+        &mut self,
+        method: &mut BlockCg,
+        b: &[Vec<f64>],
+        x: &mut [Vec<f64>],
+    ) -> Result<Vec<Report<f64>>, AnyError> {
+        self.is_current = false;
+        let reports = method.solve(&self.system, &mut self.built, b, x)?;
+        if let Some(last) = reports.iter().max_by_key(|report| report.iterations) {
+            self.policy.learn(last.iterations, last.outcome);
+        }
+        Ok(reports)
+    }
+
+    /// The kind of the preconditioner of the last update.
+    pub(crate) fn kind(&self) -> PreconditionerKind {
+        self.built.kind()
     }
 
     /// The rows whose contact pairs or constraints came or went with the last call of [`update`](Self::update).

@@ -64,6 +64,13 @@ impl<T: Real> LinearOperator<Vec<T>> for OwnedSystem<T> {
         }
     }
 
+    fn apply_many(&self, x: &[Vec<T>], y: &mut [Vec<T>]) {
+        match self.sum() {
+            Some(sum) => sum.apply_many(x, y),
+            None => self.matrix.apply_many(x, y),
+        }
+    }
+
     fn apply_dot(&self, x: &Vec<T>, y: &mut Vec<T>) -> Dot<T> {
         match self.sum() {
             Some(sum) => sum.apply_dot(x, y),
