@@ -69,8 +69,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
 }
 
 impl<T: Real, B: Backend> Hierarchy<T, B> {
-    /// Applies one cycle to `count` columns that `pack` interleaves, and calls `unpack` with the result. Returns `false`,
-    /// and calls neither, if single vectors are needed, or if they are few.
+    /// Applies one cycle to `count` columns that `pack` interleaves, and calls `unpack` with the result. Returns
+    /// `false`, and calls neither, if single vectors are needed, or if they are few.
     pub(crate) fn apply_interleaved(
         &mut self,
         count: usize,
