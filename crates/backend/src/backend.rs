@@ -51,7 +51,8 @@ pub trait Backend: Clone + Send + 'static {
         to.copy(&columns[0]);
     }
 
-    /// Computes the vectors of [`interleave`](Self::interleave) from their result. *Panics* on a wrong length or number.
+    /// Computes the vectors of [`interleave`](Self::interleave) from their result. *Panics* on a wrong length or
+    /// number.
     fn separate(from: &Self::Vector, columns: &mut [Self::Vector]) {
         assert_eq!(columns.len(), 1, "separate: vectors of one column");
         columns[0].copy(from);

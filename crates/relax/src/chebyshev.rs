@@ -51,8 +51,8 @@ pub enum Scaling {
 /// products and triangular solves are expensive: on devices and many cores. A `ratio` of 30 suits a preconditioner for
 /// `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a
 /// preconditioner of conjugate gradients, `DampedJacobi` equals block Jacobi. *Memory* on the backend a copy of A, b²
-/// values per node and 2 vectors, 16 more once columns are interleaved; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound
-/// the spectrum of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each
+/// values per node and 2 vectors, 16 more once columns are interleaved; on the host b² values per node and 5 vectors,
+/// or 5/8 of one vector if row sums bound the spectrum of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each
 /// time in one pass that also reads M and 3 vectors and writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1;
 /// Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J. Comput.
 /// Phys. 188.

@@ -31,8 +31,8 @@ pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<
     Ok(a)
 }
 
-/// *Panics* unless r and z have n entries: a preconditioner has one column per vector, although its operations at the backend
-/// may accept [more](Backend::COLUMNS).
+/// *Panics* unless r and z have n entries: a preconditioner has one column per vector, although the operations of its
+/// backend may accept [more](Backend::COLUMNS).
 pub(crate) fn one_column<V: Vector>(n: usize, r: &V, z: &V) {
     assert!(r.size() == n && z.size() == n, "apply: {n} rows met r of {} and z of {}", r.size(), z.size());
 }

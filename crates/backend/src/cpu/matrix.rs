@@ -35,7 +35,8 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
         columns_of(x, n) == COLUMNS && y.len() == m * COLUMNS
     }
 
-    /// Computes y = p A x + q c for interleaved columns, where c is the old y if it is `None`. With q = 0 neither is read.
+    /// Computes y = p A x + q c for interleaved columns, where c is the old y if it is `None`. With q = 0 neither is
+    /// read.
     fn add(&self, p: V, x: &[V], q: V, c: Option<&[V]>, y: &mut [V]) {
         ADD.of::<Add<V, S>>()(&self.a, [p, q], x, c, y);
     }

@@ -208,8 +208,8 @@ impl<T: Real> DenseBlocks<T> {
         self.apply_add(T::one(), r, T::zero(), z);
     }
 
-    /// Computes z_k = a D_k r_k + b z_k, for S not wider than V; with b = 0 the old z is not read. r and z may interleave
-    /// eight columns. *Panics* on a wrong length.
+    /// Computes z_k = a D_k r_k + b z_k, for S not wider than V; with b = 0 the old z is not read. r and z may
+    /// interleave eight columns. *Panics* on a wrong length.
     pub(crate) fn apply_add<V: Real>(&self, a: V, r: &[V], b: V, z: &mut [V]) {
         let n = self.count() * self.size;
         let n = n * columns_of(r, n);

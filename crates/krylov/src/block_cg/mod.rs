@@ -24,8 +24,8 @@ use crate::solve::check;
 /// Preconditioned conjugate gradients for A X = B with k right-hand sides and symmetric positive definite A
 /// and M.
 ///
-/// With [`shared`](Self::shared), each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns. The dimension of this
-/// space is k times the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit
+/// With [`shared`](Self::shared), each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns. The
+/// dimension of this space is k times the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit
 /// convergence (O'Leary 1980, Theorem 5). Residuals are stored as an orthonormal basis times a small matrix,
 /// so that linearly dependent columns are harmless. After every run of the recurrence all residuals are
 /// recomputed. Columns above the tolerance then continue without the converged columns. *Use* for a few

@@ -6,8 +6,8 @@
 //! set also writes the rows of r in the first set that are coupled to it. No other chunk of its set reads or
 //! writes them ([`Layout::once`](super::layout::Layout)). Columns are columns of the pattern, which is square.
 //! A vector has a block for each column of the pattern, or eight if it interleaves eight columns. Values have b²
-//! numbers per column of the pattern ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in
-//! its chunk and are smaller than the row.
+//! numbers per column of the pattern ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase,
+//! lie in its chunk and are smaller than the row.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
