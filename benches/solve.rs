@@ -13,7 +13,7 @@
 //!
 //! `--columns 8` instead solves for eight right-hand sides, with the hierarchy in f32: seconds of the setup, of one
 //! solve, and of all by `Cg` one after the other, by `BlockCg` with shared and with separate search directions, and the
-//! ratio of the last to one solve.
+//! ratio of the last to one solve. `--columns` excludes `--single`, `--double` and `--rounded`.
 //!
 //! The columns are the median seconds of setup, update and solve, and the iterations and MiB of the last run.
 //! An update keeps the transfers; it is not timed with `--single` and `--rounded`. The last column is setup
@@ -21,6 +21,7 @@
 //! speed of the machine.
 
 use coarsen::smoothed_aggregation::smoothed_aggregation;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, Update};
@@ -50,8 +51,8 @@ struct Settings {
     /// Computes the hierarchy in f32, and products with A in f32.
     rounded: bool,
     change: Vec<Change>,
-    /// The number of right-hand sides; one of the other measurements if it is 0.
-    columns: usize,
+    /// The number of right-hand sides, if several are measured.
+    columns: Option<NonZeroUsize>,
 }
 
 /// The problems that run by default.
@@ -74,7 +75,7 @@ const PROBLEMS: [&str; 14] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = settings()?;
-    if settings.columns > 0 {
+    if settings.columns.is_some() {
         println!(
             "{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
             "problem", "threads", "setup s", "one s", "each s", "shared s", "separate", "ratio"
@@ -91,8 +92,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let unit = product(&problem);
         for &threads in &settings.threads {
             parallel::threads(threads, || {
-                if settings.columns > 0 {
-                    several(spec, &problem, &settings, threads)
+                if let Some(columns) = settings.columns {
+                    several(spec, &problem, &settings, columns, threads)
                 } else if settings.double {
                     measure(spec, &problem, &settings, threads, unit, &Cpu::new())
                 } else {
@@ -173,10 +174,11 @@ fn several(
     name: &str,
     problem: &Problem,
     settings: &Settings,
+    columns: NonZeroUsize,
     threads: usize,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (a, near_kernel) = (&problem.matrix, Some(&problem.near_kernel));
-    let b: Vec<_> = (0..settings.columns as u64).map(|j| problem.right_hand_side(j + 1)).collect();
+    let b: Vec<_> = (0..columns.get() as u64).map(|j| problem.right_hand_side(j + 1)).collect();
     let mut x = vec![vec![0.0; a.shape().0]; b.len()];
     let mut parameters = smoothed_aggregation();
     settings.change.iter().for_each(|change| change(&mut parameters));
@@ -260,7 +262,7 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
         single: false,
         rounded: false,
         change: vec![],
-        columns: 0,
+        columns: None,
     };
     let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
     while let Some(argument) = arguments.next() {
@@ -283,11 +285,11 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
                 continue;
             }
             ("--runs", _) => {
-                settings.runs = value.parse::<std::num::NonZeroUsize>()?.get();
+                settings.runs = value.parse::<NonZeroUsize>()?.get();
                 continue;
             }
             ("--columns", _) => {
-                settings.columns = value.parse::<std::num::NonZeroUsize>()?.get();
+                settings.columns = Some(value.parse()?);
                 continue;
             }
             ("--smoother", "gs") => {
@@ -355,6 +357,9 @@ fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
     }
     if settings.problems.is_empty() {
         settings.problems = PROBLEMS.map(str::to_owned).to_vec();
+    }
+    if settings.columns.is_some() && (settings.single || settings.double || settings.rounded) {
+        return Err("--columns excludes --single, --double and --rounded".into());
     }
     Ok(settings)
 }

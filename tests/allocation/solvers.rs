@@ -5,6 +5,7 @@ use coarsen::auto::{Parameters, Precond};
 use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::direct::Dense;
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::krylov::BlockCg;
 use coarsen::multigrid::Smoothing;
 use coarsen::optimize::{Direction, Forcing, Gradient, Linearize, Norm, node_weights};
 use coarsen::parallel;
@@ -65,6 +66,27 @@ fn hierarchies_of_blocks(threads: usize) {
         assert_eq!(counted, 0, "{name} at {threads} threads");
         assert!(z.iter().all(|z| z.is_finite()), "{name}");
     }
+}
+
+/// Cycles over eight columns and over one in turn: nothing but the reports, which take less than one vector.
+fn several_columns(threads: usize) {
+    let a = common::problem("poisson2d:60").matrix;
+    let n = a.shape().0;
+    let parameters =
+        Multigrid { smoothing: Smoothing::Chebyshev(Chebyshev::default()), ..common::small_sa(Cycle::V) };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
+    let b: Vec<_> = (0..9).map(|j| noise(n, j + 1)).collect();
+    let mut x = vec![vec![0.0; n]; b.len()];
+    let mut method = BlockCg::new(Stop::relative(1e-8));
+    method.shared = false;
+    let mut solve = || {
+        x.iter_mut().for_each(|x| x.fill(0.0));
+        let reports = method.solve(&a, &mut m, &b, &mut x).unwrap();
+        assert!(reports.iter().all(|report| report.iterations > 3), "{reports:?}");
+    };
+    solve();
+    let counted = bytes(solve);
+    assert!(counted < 500 * b.len(), "{counted} bytes for several columns at {threads} threads");
 }
 
 /// Contact of lasting pairs, with another stiffness in each step.
@@ -194,6 +216,7 @@ pub(crate) fn with_threads(threads: usize) {
         }
         updates(&systems, |name| threads == 1 || !common::has_loops_of_another(name), threads);
         hierarchies_of_blocks(threads);
+        several_columns(threads);
         contact_that_lasts(threads);
         bodies(threads);
     })

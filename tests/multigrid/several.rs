@@ -1,17 +1,36 @@
 //! Hierarchies applied to several vectors at once, which the CPU interleaves.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Prepared};
+use coarsen_backend::{Backend, Cpu, Prepared};
 use coarsen_core::{Preconditioner, Stop, parallel};
 use coarsen_krylov::{BlockCg, Cg};
-use coarsen_multigrid::{Coarsest, Cycle, JacobiCg, Multigrid, PerLevel, Smoothing};
-use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
+use coarsen_multigrid::{Coarsest, Cycle, F32Hierarchy, Hierarchy, JacobiCg, Multigrid, PerLevel, Smoothing};
+use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel};
 use coarsen_smoothed_aggregation::{PlainAggregation, SmoothedAggregation, smoothed_aggregation};
 use coarsen_sparse::{Bsr, System, assembly};
 
 use crate::common::{path, problem};
 
-type Built = Box<dyn Prepared<Vec<f64>, f64>>;
+/// A hierarchy and the size of all its arrays.
+trait Measured: Prepared<Vec<f64>, f64> {
+    fn bytes(&self) -> usize;
+}
+
+impl<B: Backend<Real = f64, Vector = Vec<f64>>> Measured for Hierarchy<f64, B> {
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl Measured for F32Hierarchy {
+    fn bytes(&self) -> usize {
+        self.get().bytes()
+    }
+}
+
+type Built = Box<dyn Measured>;
 
 /// A ⊗ I + I ⊗ S for a Laplacian A: blocks of 2.
 fn pairs(side: u32) -> Bsr<f64> {
@@ -62,10 +81,10 @@ fn hierarchies(side: u32, cells: u32) -> Vec<(&'static str, f64, Bsr<f64>, Built
         all.push((name, 1e-11, twos.clone(), Box::new(parameters.build(&twos, &Cpu::new()).unwrap())));
         all.push((name, 1e-11, p.matrix.clone(), body));
     }
-    for cycle in [Cycle::W, Cycle::F, Cycle::K, Cycle::Additive] {
+    for (name, cycle) in [("w", Cycle::W), ("f", Cycle::F), ("k", Cycle::K), ("additive", Cycle::Additive)] {
         let a = scalars();
         let m = Multigrid { cycle, ..small.clone() }.build(&a, &Cpu::new()).unwrap();
-        all.push(("another cycle", 1e-11, a, Box::new(m)));
+        all.push((name, 1e-11, a, Box::new(m)));
     }
     let (a, open) = (scalars(), free(500));
     let plain = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
@@ -115,6 +134,46 @@ fn several_vectors_have_the_results_of_single_ones() {
             }
         }
     }
+}
+
+/// The vectors of a cycle over interleaved columns are kept, so it shows in the size of a hierarchy.
+#[test]
+fn hierarchies_interleave_columns() {
+    for (name, _, a, mut m) in hierarchies(20, 5) {
+        let (n, block, before) = (a.shape().0, a.block().0, m.bytes());
+        let r: Vec<_> = (0..8).map(|j| noise(n, j + 1)).collect();
+        m.apply_many(&r[..2], &mut zeros(n, 2));
+        assert_eq!(m.bytes(), before, "{name}: two columns");
+        m.apply_many(&r, &mut zeros(n, 8));
+        let expected = match name {
+            "gauss-seidel" | "symmetric gauss-seidel" => block > 1, // sweeps over whole rows have one column
+            _ => !["k", "iterative"].contains(&name),
+        };
+        assert_eq!(m.bytes() > before, expected, "{name}, blocks of {block}");
+        let kept = m.bytes();
+        m.apply(&r[0], &mut vec![0.0; n]);
+        m.apply_many(&r, &mut zeros(n, 8));
+        assert_eq!(m.bytes(), kept, "{name}: a second time");
+    }
+}
+
+/// The vectors of a 3D grid that was refined once have eight times the length.
+#[test]
+fn preconditioners_refuse_vectors_of_eight_times_the_length() {
+    let (a, backend) = (pairs(4), Cpu::new());
+    let relaxed: [Box<dyn Preconditioner<Vec<f64>>>; 4] = [
+        Box::new(BlockJacobi::default().build(&a, &backend).unwrap()),
+        Box::new(DampedJacobi::default().build(&a, &backend).unwrap()),
+        Box::new(Chebyshev::default().build(&a, &backend).unwrap()),
+        Box::new(GaussSeidel::default().build(&a, &backend).unwrap()),
+    ];
+    let refused = |m: &mut dyn Preconditioner<Vec<f64>>| {
+        let n = 8 * m.size().unwrap();
+        let apply = || m.apply(&vec![1.0; n], &mut vec![0.0; n]);
+        assert!(catch_unwind(AssertUnwindSafe(apply)).is_err());
+    };
+    relaxed.into_iter().for_each(|mut m| refused(&mut m));
+    hierarchies(8, 3).into_iter().for_each(|(_, _, _, mut m)| refused(&mut m));
 }
 
 #[test]

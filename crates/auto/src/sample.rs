@@ -33,7 +33,8 @@ pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
     let nothing =
         Sample { uniformity: 1.0, mixed: 0.0, couplings: 1.0, rayleigh_quotient: 1.0, diagonal_jump: 1.0 };
     let (nodes, b) = (a.pattern().rows(), a.block().0);
-    let runs = if nodes * b <= SAMPLED_ROWS { 1 } else { (SAMPLED_ROWS / RUN_LENGTH / b).max(1) };
+    let whole = nodes * b <= SAMPLED_ROWS;
+    let runs = if whole { 1 } else { (SAMPLED_ROWS / RUN_LENGTH / b).max(1) };
     let step = nodes / runs;
     // 1ᵀA 1, 1ᵀD 1 and 1ᵀD^-½ A D^-½ 1 of the rows.
     let (mut constants, mut diagonals, mut scaled, mut rows) = (0.0, 0.0, 0.0, 0.0);
@@ -53,7 +54,7 @@ pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
         let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN_LENGTH)) as f64;
         let first = k * step + irregular as usize;
-        let sampled = if runs == 1 { 0..nodes } else { first..first + RUN_LENGTH };
+        let sampled = if whole { 0..nodes } else { first..nodes.min(first + RUN_LENGTH) };
         for i in sampled {
             let Some(diagonal) = diagonal_block(i) else { return nothing };
             row.clear();

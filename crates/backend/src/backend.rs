@@ -45,13 +45,16 @@ pub trait Backend: Clone + Send + 'static {
     const COLUMNS: usize = 1;
 
     /// Interleaves at most [`COLUMNS`](Self::COLUMNS) vectors; the columns that are missing become zero. *Panics* on a
-    /// wrong length.
+    /// wrong length or number.
     fn interleave(columns: &[Self::Vector], to: &mut Self::Vector) {
+        assert_eq!(columns.len(), 1, "interleave: vectors of one column");
         to.copy(&columns[0]);
     }
 
-    /// Computes the vectors of [`interleave`](Self::interleave) from their result. *Panics* on a wrong length.
+    /// Computes the vectors of [`interleave`](Self::interleave) from their result. *Panics* on a wrong length or
+    /// number.
     fn separate(from: &Self::Vector, columns: &mut [Self::Vector]) {
+        assert_eq!(columns.len(), 1, "separate: vectors of one column");
         columns[0].copy(from);
     }
 

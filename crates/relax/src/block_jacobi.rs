@@ -99,6 +99,7 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        checks::one_column(self.inverses.count() * self.inverses.size(), r, z);
         B::apply_blocks(&self.d, B::Real::from_f64(self.parameters.omega), r, zero(), z);
     }
 

@@ -6,7 +6,7 @@
 //! | α, β | ends of the interval, β = `radius`, α = β / `ratio` |
 //! | θ, δ, σ₁ | (β + α)/2, (β − α)/2, θ/δ |
 //! | ρₖ | `rho` |
-//! | dₖ | `d`, the correction |
+//! | dₖ | `d`, the correction, in `vectors` |
 //! | xₖ | `x` and `ahead` in turn |
 //!
 //! Numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with M r instead of r.
@@ -51,8 +51,8 @@ pub enum Scaling {
 /// products and triangular solves are expensive: on devices and many cores. A `ratio` of 30 suits a preconditioner for
 /// `Cg`, 4 to 10 a smoother. Degree 1 is [`DampedJacobi`](crate::DampedJacobi), or [`Spai0`](crate::Spai0); as a
 /// preconditioner of conjugate gradients, `DampedJacobi` equals block Jacobi. *Memory* on the backend a copy of A, b²
-/// values per node and 2 vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums bound
-/// the spectrum of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each
+/// values per node and 2 vectors, 16 more once columns are interleaved; on the host b² values per node and 5 vectors,
+/// or 5/8 of one vector if row sums bound the spectrum of scalars. *Cost* an application reads A m − 1 times from a zero guess and m times otherwise, each
 /// time in one pass that also reads M and 3 vectors and writes 2. *Reference* Saad 2003, §12.3.2, Algorithm 12.1;
 /// Tamstorf, Jones, McCormick 2015, §7 (smoother and spectral radius); Adams, Brezina, Hu, Tuminaro 2003, J. Comput.
 /// Phys. 188.
@@ -175,8 +175,10 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     next: (f64, PreconditionerKind),
     a: B::Matrix,
     m: B::Blocks,
-    d: B::Vector,
-    ahead: B::Vector,
+    /// d and `ahead`.
+    vectors: [B::Vector; 2],
+    /// Those of interleaved columns, once there were some.
+    interleaved: Option<[B::Vector; 2]>,
     merged: Merged,
 }
 
@@ -217,8 +219,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             a: backend.matrix(a)?,
             m: backend.blocks(&host)?,
             host,
-            ahead: d.like()?,
-            d,
+            vectors: [d.like()?, d],
+            interleaved: None,
             merged: Merged::default(),
         })
     }
@@ -233,6 +235,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        checks::one_column(self.host.count() * self.host.size(), r, z);
         self.pre_smooth(&StoredBySmoother, r, z);
     }
 
@@ -245,23 +248,32 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
     }
 }
 
-impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// Makes the vectors like b, which may interleave another number of columns.
-    fn fit(&mut self, b: &B::Vector) {
-        for v in [&mut self.d, &mut self.ahead] {
-            if !v.same_layout(b) {
-                v.renew_like(b)
-                    .expect("backends that interleave columns have vectors in the memory of the host");
-            }
-        }
+/// Returns the vectors that are like b, which may interleave columns.
+fn vectors_like<'a, V: Vector>(
+    single: &'a mut [V; 2],
+    interleaved: &'a mut Option<[V; 2]>,
+    b: &V,
+) -> &'a mut [V; 2] {
+    if single[0].same_layout(b) {
+        return single;
     }
+    if interleaved.as_ref().is_some_and(|vectors| !vectors[0].same_layout(b)) {
+        *interleaved = None;
+    }
+    interleaved.get_or_insert_with(|| {
+        let like =
+            || b.like().expect("backends that interleave columns have vectors in the memory of the host");
+        [like(), like()]
+    })
+}
 
+impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
     /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
-        self.fit(b);
         let (omega, beta) = (B::Real::from_f64(omega), B::Real::from_f64(beta));
-        self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
-        mem::swap(x, &mut self.ahead);
+        let [d, ahead] = vectors_like(&mut self.vectors, &mut self.interleaved, b);
+        self.a.relax_into(&self.m, omega, beta, b, x, d, ahead);
+        mem::swap(x, ahead);
     }
 }
 
@@ -284,9 +296,9 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
             // Only x is needed, not d.
             return B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), x);
         }
-        self.fit(b);
-        B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), &mut self.d); // 2
-        x.copy(&self.d); // 4
+        let [d, _] = vectors_like(&mut self.vectors, &mut self.interleaved, b);
+        B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), d); // 2
+        x.copy(d); // 4
         later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5
     }
 
@@ -323,8 +335,9 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     fn bytes(&self) -> usize {
         let (n, blocks) = (self.host.count() * self.host.size(), self.host.values().len());
         let area = self.host.size().pow(2);
+        let numbers = 2 * n + self.interleaved.as_ref().map_or(0, |vectors| 2 * vectors[0].size());
         let place =
-            (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + 2 * n * size_of::<B::Real>();
+            (self.pattern.len() * area + blocks) * size_of::<B::Stored>() + numbers * size_of::<B::Real>();
         place + blocks * size_of::<T>() + self.spectrum.bytes()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Backend, DenseBlocks, Merged, Reused, SetupError, Smoother};
 use coarsen_core::parallel::{self, tree};
-use coarsen_core::{Error, PreconditionerKind, Real};
+use coarsen_core::{Error, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 
 use crate::Spectrum;
@@ -29,6 +29,12 @@ pub(crate) fn finite<'a, T: Real>(system: &System<'a, T>) -> Result<Cow<'a, Bsr<
     let a = square(system)?;
     a.check_finite()?;
     Ok(a)
+}
+
+/// *Panics* unless r and z have n entries: a preconditioner has one column per vector, although the operations of its
+/// backend may accept [more](Backend::COLUMNS).
+pub(crate) fn one_column<V: Vector>(n: usize, r: &V, z: &V) {
+    assert!(r.size() == n && z.size() == n, "apply: {n} rows met r of {} and z of {}", r.size(), z.size());
 }
 
 /// Whether `a` has the block size `block` and the pattern `pattern`.

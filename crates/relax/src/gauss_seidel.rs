@@ -160,6 +160,7 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricGaussSeidel<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        checks::one_column(self.pattern.rows() * self.block, r, z);
         let stored = &StoredBySmoother;
         self.sweeps.pre_smooth(stored, r, z);
         self.sweeps.post_smooth(stored, r, z);

@@ -9,6 +9,11 @@ use coarsen_sparse::COLUMNS;
 /// The number of entries per task: a hundred kilobytes of all columns.
 const LEAF: usize = 1024;
 
+/// The number of columns that a vector interleaves if each has n entries: 8 for a length of 8 n, otherwise 1.
+pub(crate) fn columns_of<V>(x: &[V], n: usize) -> usize {
+    if x.len() != n && x.len() == n * COLUMNS { COLUMNS } else { 1 }
+}
+
 /// Writes at most eight columns, each multiplied by its factor and rounded, to the one vector that
 /// [interleaves](COLUMNS) them. The columns that are missing become zero.
 ///

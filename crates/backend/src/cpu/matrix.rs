@@ -6,10 +6,10 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::simd;
 use coarsen_core::{Dot, Error, LinearOperator, Real, compiled};
-use coarsen_sparse::{Bsr, Pattern};
+use coarsen_sparse::{Bsr, COLUMNS, Pattern};
 
-use super::Cpu;
 use super::sweep::RowSweep;
+use super::{Cpu, columns_of};
 use crate::dense_blocks::Step;
 use crate::range::same_length;
 use crate::{DenseBlocks, Matrix, RowSets, SweepDirection, check_range};
@@ -17,7 +17,7 @@ use crate::{DenseBlocks, Matrix, RowSets, SweepDirection, check_range};
 /// The number of scalar rows per leaf, as in the product.
 const ROWS: usize = 1024;
 
-/// A matrix on the CPU, stored in `S`, applied to `Vec<V>`.
+/// A matrix on the CPU, stored in `S`, applied to `Vec<V>`, also of [interleaved columns](crate::Backend::COLUMNS).
 #[derive(Clone, Debug)]
 pub struct CpuMatrix<V, S> {
     a: Bsr<S>,
@@ -27,6 +27,18 @@ pub struct CpuMatrix<V, S> {
 impl<V: Real, S: Real> CpuMatrix<V, S> {
     pub(super) fn new(a: Bsr<S>) -> Self {
         Self { a, of: PhantomData }
+    }
+
+    /// Whether x and y interleave columns and fit A.
+    fn interleaves(&self, x: &[V], y: &[V]) -> bool {
+        let (m, n) = self.a.shape();
+        columns_of(x, n) == COLUMNS && y.len() == m * COLUMNS
+    }
+
+    /// Computes y = p A x + q c for interleaved columns, where c is the old y if it is `None`. With q = 0 neither is
+    /// read.
+    fn add(&self, p: V, x: &[V], q: V, c: Option<&[V]>, y: &mut [V]) {
+        ADD.of::<Add<V, S>>()(&self.a, [p, q], x, c, y);
     }
 
     /// Checks for vectors of `columns` interleaved columns that A is square and everything fits it.
@@ -47,7 +59,10 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for CpuMatrix<V, S> {
         self.a.shape()
     }
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
-        self.a.apply(x, y);
+        match self.interleaves(x, y) {
+            true => self.add(V::one(), x, V::zero(), None, y),
+            false => self.a.apply(x, y),
+        }
     }
     fn apply_many(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
         self.a.apply_many(x, y);
@@ -56,13 +71,19 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for CpuMatrix<V, S> {
         self.a.apply_dot(x, y)
     }
     fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {
-        self.a.residual(b, x, r);
+        match self.interleaves(x, b) && self.interleaves(x, r) {
+            true => self.add(-V::one(), x, V::one(), Some(b), r),
+            false => self.a.residual(b, x, r),
+        }
     }
 }
 
 impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
     fn apply_add(&self, a: V, x: &Vec<V>, b: V, y: &mut Vec<V>) {
-        self.a.apply_add(a, x, b, y);
+        match self.interleaves(x, y) {
+            true => self.add(a, x, b, None, y),
+            false => self.a.apply_add(a, x, b, y),
+        }
     }
 
     fn relax(
@@ -89,7 +110,7 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         s: &mut Vec<V>,
         y: &mut Vec<V>,
     ) {
-        let columns = d.interleaved(x);
+        let columns = columns_of(x, self.a.shape().1);
         let n = self.a.shape().0 * columns;
         self.assert_square(d, b, x, columns, "relax_into");
         assert!(
@@ -110,6 +131,30 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         parallel::map(host.values(), self.a.values_mut(), |v| v.to());
         Ok(())
     }
+}
+
+compiled!(
+    ADD: Add<V, S> where S <= V = fn(&Bsr<S>, [V; 2], &[V], Option<&[V]>, &mut [V]), add
+);
+
+fn add<V: Real, S: Real>(a: &Bsr<S>, [p, q]: [V; 2], x: &[V], c: Option<&[V]>, y: &mut [V]) {
+    let (size, together) = (a.block().0, a.block().0 * COLUMNS);
+    let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
+        let first = rows.start * together;
+        a.row_products(rows, x, &mut |at, ax| {
+            let y = &mut y.0[at..at + ax.len()];
+            match c {
+                _ if q == V::zero() => y.iter_mut().zip(ax).for_each(|(y, &ax)| *y = p * ax),
+                None => y.iter_mut().zip(ax).for_each(|(y, &ax)| *y = p * ax + q * *y),
+                Some(c) => {
+                    let c = &c[first + at..first + at + ax.len()];
+                    y.iter_mut().zip(ax).zip(c).for_each(|((y, &ax), &c)| *y = p * ax + q * c);
+                }
+            }
+        });
+    };
+    let pieces = (0..a.pattern().rows(), Groups(y, together));
+    each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz() * COLUMNS), &body);
 }
 
 compiled!(

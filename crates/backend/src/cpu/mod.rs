@@ -17,6 +17,7 @@ mod precisions;
 mod sweep;
 mod weights;
 
+pub(crate) use interleave::columns_of;
 pub use interleave::{interleave, separate};
 pub use matrix::CpuMatrix;
 pub use precisions::Cpu;

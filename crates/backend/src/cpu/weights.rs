@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Real, compiled};
-use coarsen_sparse::{COLUMNS, Pattern, Prolongation, TransposePlan};
+use coarsen_sparse::{Pattern, Prolongation, TransposePlan};
 
-use super::Cpu;
+use super::{Cpu, columns_of};
 use crate::range::same_length;
 use crate::{SetupError, Transfer, check_range};
 
@@ -105,14 +105,10 @@ compiled!(PROLONG: Prolong<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]), prolo
 
 compiled!(RESTRICT: Restrict<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]), restrict);
 
-/// The number of interleaved columns of a vector that has n entries in each. They are further copies of all unknowns.
-fn columns<V>(x: &[V], n: usize) -> usize {
-    if x.len() == n { 1 } else { COLUMNS }
-}
-
 fn prolong<S: Real, V: Real>(of: &WeightTransfer<S>, coarse: &[V], x: &mut [V]) {
     let side = &of.down;
-    let d = of.copies * columns(x, side.pattern.rows() * of.copies);
+    // Interleaved columns are further copies of all unknowns.
+    let d = of.copies * columns_of(x, side.pattern.rows() * of.copies);
     let k = d * side.m;
     assert!(
         x.len() == side.pattern.rows() * d && coarse.len() == side.pattern.columns() * k,
@@ -139,7 +135,7 @@ fn prolong<S: Real, V: Real>(of: &WeightTransfer<S>, coarse: &[V], x: &mut [V]) 
 
 fn restrict<S: Real, V: Real>(of: &WeightTransfer<S>, r: &[V], coarse: &mut [V]) {
     let side = &of.up;
-    let d = of.copies * columns(r, side.pattern.columns() * of.copies);
+    let d = of.copies * columns_of(r, side.pattern.columns() * of.copies);
     let k = d * side.m;
     assert!(
         r.len() == side.pattern.columns() * d && coarse.len() == side.pattern.rows() * k,

@@ -8,6 +8,7 @@ use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, compiled};
 use coarsen_sparse::{Bsr, COLUMNS, SparseError};
 
 use crate::SetupError;
+use crate::cpu::columns_of;
 use invert::{Fault, Scratch, invert, invert_positive};
 pub(crate) use relax::Step;
 
@@ -203,20 +204,17 @@ impl<T: Real> DenseBlocks<T> {
 
     /// Computes z_k = D_k r_k on the host in parallel, for setup phases. *Panics* on a wrong length.
     pub fn multiply(&self, r: &[T], z: &mut [T]) {
+        assert_eq!(r.len(), self.count() * self.size, "blocks: rows of r");
         self.apply_add(T::one(), r, T::zero(), z);
     }
 
-    /// Computes z_k = a D_k r_k + b z_k, for S not wider than V; with b = 0 the old z is not read. *Panics* on a wrong
-    /// length.
+    /// Computes z_k = a D_k r_k + b z_k, for S not wider than V; with b = 0 the old z is not read. r and z may
+    /// interleave eight columns. *Panics* on a wrong length.
     pub(crate) fn apply_add<V: Real>(&self, a: V, r: &[V], b: V, z: &mut [V]) {
-        let n = self.count() * self.size * self.interleaved(r);
+        let n = self.count() * self.size;
+        let n = n * columns_of(r, n);
         assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
         APPLY.of::<Apply<V, T>>()(self, a, r, b, z);
-    }
-
-    /// Returns the number of interleaved columns of a vector: 1 or 8.
-    pub(crate) fn interleaved<V>(&self, x: &[V]) -> usize {
-        if x.len() == self.count() * self.size { 1 } else { COLUMNS }
     }
 
     /// Returns the kind of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
@@ -320,7 +318,7 @@ impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
 }
 
 fn apply<V: Real, S: Real>(blocks: &DenseBlocks<S>, a: V, r: &[V], b: V, z: &mut [V]) {
-    let (size, columns) = (blocks.size, blocks.interleaved(r));
+    let (size, columns) = (blocks.size, columns_of(r, blocks.count() * blocks.size));
     let together = size * columns;
     let pieces = (Groups(&blocks.values[..], size * size), Groups(r, together), Groups(z, together));
     let leaf = |(d, r, z): (Groups<&[S]>, Groups<&[V]>, Groups<&mut [V]>)| match (columns, size) {

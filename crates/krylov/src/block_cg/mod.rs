@@ -24,8 +24,8 @@ use crate::solve::check;
 /// Preconditioned conjugate gradients for A X = B with k right-hand sides and symmetric positive definite A
 /// and M.
 ///
-/// Each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns. The dimension of this
-/// space is k times the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit
+/// With [`shared`](Self::shared), each x minimises ‖x − A⁻¹b‖_A over the sum of the Krylov spaces of all columns. The
+/// dimension of this space is k times the dimension for one column. So the k − 1 smallest eigenvalues of M⁻¹A no longer limit
 /// convergence (O'Leary 1980, Theorem 5). Residuals are stored as an orthonormal basis times a small matrix,
 /// so that linearly dependent columns are harmless. After every run of the recurrence all residuals are
 /// recomputed. Columns above the tolerance then continue without the converged columns. *Use* for a few
@@ -58,8 +58,8 @@ pub struct BlockCg<V: Vector = Vec<f64>> {
     ///
     /// If false, each column has the iterates of [`Cg`](crate::Cg), except for round-off, and a column that has converged
     /// leaves the block (pseudo-block CG of Trilinos). *Use* with a strong preconditioner such as multigrid, which leaves
-    /// few iterations to save. *Cost* per iteration and column: 15 passes over vectors, 3 reductions; one
-    /// synchronisation for eight columns per convergence check.
+    /// few iterations to save. *Cost* per iteration and column: 13 passes over vectors, 3 reductions; each convergence
+    /// check synchronises once for up to eight columns.
     /// *Reference* Bavier, Hoemmen, Rajamanickam, Thornquist 2012, Sci. Program. 20 (Belos).
     pub shared: bool,
     w: Vec<V>,
@@ -72,6 +72,8 @@ pub struct BlockCg<V: Vector = Vec<f64>> {
     scalars: Vec<Scalars<V::Scalar>>,
     /// ‖r‖ / ‖b‖ of each column, for `observe`.
     relative: Vec<f64>,
+    /// Whether `observe` has ended the solve.
+    stopped: bool,
 }
 
 /// The state of a column.
@@ -101,7 +103,7 @@ impl<V: Vector> BlockCg<V> {
     pub fn new(stop: Stop<V::Real>) -> Self {
         let [w, z, s, q, safe] = [const { Vec::new() }; 5];
         let (sums, scalars, relative) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stop, shared: true, w, z, s, q, safe, sums, scalars, relative }
+        Self { stop, shared: true, w, z, s, q, safe, sums, scalars, relative, stopped: false }
     }
 
     /// Solves A xⱼ = bⱼ for all j from the guesses xⱼ; returns one report per column.
@@ -147,6 +149,7 @@ impl<V: Vector> BlockCg<V> {
             vectors_like(kept, b.len(), first)?;
         }
         let mut columns = self.open(a, b, x)?;
+        self.stopped = false;
         let mut runs = 0;
         loop {
             let active = self.judge(a, b, x, &mut columns, runs);
@@ -198,7 +201,8 @@ impl<V: Vector> BlockCg<V> {
     fn observed(&mut self, columns: &[Column], observe: &mut Observe<'_>) -> bool {
         self.relative.clear();
         self.relative.extend(columns.iter().map(|column| column.seen / column.scale));
-        observe(&self.relative).is_break()
+        self.stopped = observe(&self.relative).is_break();
+        self.stopped
     }
 
     /// Recomputes the residuals and decides which columns are finished and with which outcome. Stores the
@@ -224,6 +228,7 @@ impl<V: Vector> BlockCg<V> {
                 _ if runs == 0 => None,
                 Outcome::Breakdown if !progress && runs == 1 => Some(Outcome::Breakdown),
                 Outcome::Converged | Outcome::Breakdown if !progress => Some(Outcome::Stagnated),
+                Outcome::Converged | Outcome::Breakdown if self.stopped => Some(Outcome::Stopped),
                 Outcome::Converged | Outcome::Breakdown if column.iterations < self.stop.max_iterations => {
                     None
                 }

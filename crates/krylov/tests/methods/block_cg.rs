@@ -218,6 +218,33 @@ fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
     }
 }
 
+/// Also where a column would start a second run, because its recomputed residual is above the tolerance.
+#[test]
+fn nothing_follows_the_check_that_stops() {
+    let n = 80;
+    let (kinds, others) = ([1.1, 3.3, 5.7], spread(n, 1.0, 1e4));
+    let a =
+        Dense::diagonal(&(0..n).map(|i| if i < 40 { kinds[i % 3] } else { others[i] }).collect::<Vec<_>>());
+    let easy: Vec<f64> =
+        random(n, 1).into_iter().enumerate().map(|(i, v)| if i < 40 { v } else { 0.0 }).collect();
+    let b = [easy, random(n, 2)];
+    for (k, last) in [(1, 1), (2, 30)] {
+        for mut method in both(Stop::relative(1e-17)) {
+            let (mut checks, mut ended) = (0, false);
+            let mut observe = |relative: &[f64]| {
+                assert!(!ended, "a check after the one that stops");
+                checks += 1;
+                ended = checks >= last && relative[0] <= f64::EPSILON;
+                if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let reports =
+                method.solve_with(&a, &mut Identity, &b[..k], &mut zeros(n, k), &mut observe).unwrap();
+            assert!(reports.iter().all(|report| report.outcome == Outcome::Stopped), "{reports:?}");
+            assert!(ended);
+        }
+    }
+}
+
 /// M = 0 leaves no directions: a breakdown, and x is as it was.
 #[test]
 fn a_preconditioner_of_zeros_breaks_down() {

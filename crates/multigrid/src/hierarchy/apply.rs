@@ -1,5 +1,5 @@
-//! The hierarchy as a preconditioner: one cycle for one vector, or for the interleaved columns of several. Every matrix is then
-//! read once for all of them.
+//! The hierarchy as a preconditioner: one cycle for one vector, or for the interleaved columns of several. Every matrix
+//! is then read once for all of them.
 
 use std::mem;
 
@@ -31,6 +31,13 @@ impl<V: Vector> Interleaved<V> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        let n = self.unknowns();
+        assert!(
+            r.size() == n && z.size() == n,
+            "apply: {n} rows met r of {} and z of {}",
+            r.size(),
+            z.size()
+        );
         cycle(&mut self.levels, &mut *self.bottom, self.parameters.cycle, r, z, true);
     }
 
@@ -62,8 +69,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
 }
 
 impl<T: Real, B: Backend> Hierarchy<T, B> {
-    /// Applies one cycle to `count` columns that `pack` interleaves, and calls `unpack` with the result. Returns `false`,
-    /// and calls neither, if single vectors are needed, or if they are few.
+    /// Applies one cycle to `count` columns that `pack` interleaves, and calls `unpack` with the result. Returns
+    /// `false`, and calls neither, if single vectors are needed, or if they are few.
     pub(crate) fn apply_interleaved(
         &mut self,
         count: usize,
@@ -105,9 +112,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             && kept.levels.len() == self.levels.len()
             && self.levels.iter().zip(&kept.levels).all(|(level, kept)| {
                 let one = &level.vectors;
-                fits(&one.residual, &kept.residual)
-                    && fits(&one.coarse_b, &kept.coarse_b)
-                    && one.coarse_whole.is_some() == kept.coarse_whole.is_some()
+                fits(&one.residual, &kept.residual) && fits(&one.coarse_b, &kept.coarse_b)
             })
     }
 
@@ -120,7 +125,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             levels.push(LevelVectors {
                 residual: like(one.residual.size())?,
                 coarse_x: coarse_b.like()?,
-                coarse_whole: one.coarse_whole.as_ref().map(|_| coarse_b.like()).transpose()?,
+                coarse_whole: None, // only of coarsest solves that do not interleave
                 coarse_b,
                 krylov: None,
             });

@@ -12,8 +12,9 @@ use super::multiply::Then;
 
 /// The number of columns that one vector interleaves: the lanes of a pack.
 ///
-/// Products with a matrix accept vectors of 8 n numbers beside vectors of n: eight columns, of which entry i of
-/// column c is number 8 i + c. They read the matrix once. The results equal those of separate products to round-off.
+/// [`Bsr::row_products`] accepts vectors of 8 n numbers beside vectors of n: eight columns, of which entry i of
+/// column c is number 8 i + c. It reads the rows once. The results equal those of separate products to round-off.
+/// Backends build products with interleaved columns on it; all other products of a [`Bsr`] have one column per vector.
 pub const COLUMNS: usize = 8;
 
 /// The number of scalar rows whose products are buffered.
@@ -78,18 +79,20 @@ impl<T: Real, V: Real> LaneProducts<'_, T, V> {
         let mut memory = Scratch::<V, { 12 * COLUMNS }>::new(height * COLUMNS);
         let ax = memory.values();
         for (k, i) in self.rows.enumerate() {
-            for (r, ax) in ax.chunks_exact_mut(COLUMNS).enumerate() {
-                let mut sum = I::Eight::zero(set);
-                for (j, block) in self.a.row(i) {
-                    let x = &self.x[j * width * COLUMNS..(j + 1) * width * COLUMNS];
-                    for (a, x) in block[r * width..(r + 1) * width].iter().zip(x.chunks_exact(COLUMNS)) {
+            ax.fill(V::zero());
+            for (j, block) in self.a.row(i) {
+                let x = &self.x[j * width * COLUMNS..(j + 1) * width * COLUMNS];
+                for (ax, row) in ax.chunks_exact_mut(COLUMNS).zip(block.chunks_exact(width)) {
+                    // SAFETY: `ax` has eight numbers.
+                    let mut sum = unsafe { I::Eight::load(set, ax.as_ptr()) };
+                    for (a, x) in row.iter().zip(x.chunks_exact(COLUMNS)) {
                         // SAFETY: x has eight numbers.
                         let x = unsafe { I::Eight::load(set, x.as_ptr()) };
                         sum = I::Eight::splat(set, a.to()).mul_add(x, sum);
                     }
+                    // SAFETY: `ax` has eight numbers.
+                    unsafe { sum.store(ax.as_mut_ptr()) };
                 }
-                // SAFETY: `ax` has eight numbers.
-                unsafe { sum.store(ax.as_mut_ptr()) };
             }
             (self.then)(k * height * COLUMNS, ax);
         }

@@ -25,10 +25,7 @@ impl<T: Real> Bsr<T> {
     /// many y as x.
     pub(crate) fn multiply_many<V: Real>(&self, x: &[Vec<V>], y: &mut [Vec<V>]) {
         assert_eq!(x.len(), y.len(), "apply_many: vectors");
-        for (x, y) in x.iter().zip(&*y) {
-            self.assert_fits(x, y);
-            assert_eq!(x.len(), self.shape().1, "apply_many of interleaved columns");
-        }
+        x.iter().zip(&*y).for_each(|(x, y)| self.assert_fits(x, y));
         for (x, y) in x.chunks(TOGETHER).zip(y.chunks_mut(TOGETHER)) {
             MANY.of::<Many<T, V>>()(self, x, y);
         }

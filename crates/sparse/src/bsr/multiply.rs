@@ -134,17 +134,12 @@ impl<T: Real> Bsr<T> {
         PRODUCTS.of::<Products<T, V>>()(self, rows, x, then);
     }
 
-    /// The numbers of x for each column of A: 1, or 8 if x interleaves columns.
-    fn interleaved<V>(&self, x: &[V]) -> usize {
-        if x.len() == self.shape().1 { 1 } else { COLUMNS }
-    }
-
     /// (A x) for the block rows `rows`, into `y`, which holds only those rows.
     pub(crate) fn multiply_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
         self.row_products(rows, x, &mut |at, ax| y[at..at + ax.len()].copy_from_slice(ax));
     }
 
-    /// y = a A x + b y in one pass. With b = 0 the old y is not read. x and y may [interleave eight columns](COLUMNS).
+    /// y = a A x + b y in one pass. With b = 0 the old y is not read.
     ///
     /// *Panics* on a wrong length.
     pub fn apply_add<V: Real>(&self, a: V, x: &[V], b: V, y: &mut [V]) {
@@ -153,8 +148,8 @@ impl<T: Real> Bsr<T> {
     }
 
     /// Calls `leaf` for pieces of [`ROWS`] scalar rows.
-    fn each_leaf<P: parallel::Pieces>(&self, rows: P, columns: usize, leaf: &(impl Fn(P) + Sync)) {
-        each(rows, self.leaf_rows(), parallel::worth_product(self.nnz() * columns), leaf);
+    fn each_leaf<P: parallel::Pieces>(&self, rows: P, leaf: &(impl Fn(P) + Sync)) {
+        each(rows, self.leaf_rows(), parallel::worth_product(self.nnz()), leaf);
     }
 
     /// The number of block rows per leaf.
@@ -163,9 +158,9 @@ impl<T: Real> Bsr<T> {
     }
 
     pub(super) fn assert_fits<V>(&self, x: &[V], y: &[V]) {
-        let ((m, n), columns) = (self.shape(), self.interleaved(x));
+        let (m, n) = self.shape();
         assert!(
-            x.len() == n * columns && y.len() == m * columns,
+            x.len() == n && y.len() == m,
             "apply: a {m} x {n} matrix, but x has {} entries and y has {}",
             x.len(),
             y.len()
@@ -176,9 +171,9 @@ impl<T: Real> Bsr<T> {
 compiled!(PRODUCTS: Products<T, V> = fn(&Bsr<T>, Range<usize>, &[V], Then<'_, V>), products_of);
 
 fn products_of<T: Real, V: Real>(a: &Bsr<T>, rows: Range<usize>, x: &[V], then: Then<'_, V>) {
-    match a.interleaved(x) {
-        1 => simd::run(RowProducts { a, rows, x, then }),
-        _ => simd::run(LaneProducts { a, rows, x, then }),
+    match x.len() == a.shape().1 {
+        true => simd::run(RowProducts { a, rows, x, then }),
+        false => simd::run(LaneProducts { a, rows, x, then }),
     }
 }
 
@@ -223,22 +218,20 @@ impl<V: Real> Kernel<V> for Subtract<'_, V> {
 compiled!(APPLY_ADD: ApplyAdd<T, V> = fn(&Bsr<T>, V, &[V], V, &mut [V]), apply_add);
 
 fn apply_add<T: Real, V: Real>(matrix: &Bsr<T>, a: V, x: &[V], b: V, y: &mut [V]) {
-    let columns = matrix.interleaved(x);
-    let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0 * columns));
+    let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0));
     let body = |(rows, y): (Range<usize>, Groups<&mut [V]>)| {
         matrix.row_products(rows, x, &mut |at, t| {
             simd::run(Combine { a, t, b, y: &mut y.0[at..at + t.len()] });
         });
     };
-    matrix.each_leaf(rows, columns, &body);
+    matrix.each_leaf(rows, &body);
 }
 
 compiled!(APPLY: Apply<T, V> = fn(&Bsr<T>, &[V], &mut [V]), apply);
 
 fn apply<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) {
-    let columns = a.interleaved(x);
-    let rows = (0..a.pattern.rows(), Groups(y, a.block.0 * columns));
-    a.each_leaf(rows, columns, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| a.multiply_rows(rows, x, y.0));
+    let rows = (0..a.pattern.rows(), Groups(y, a.block.0));
+    a.each_leaf(rows, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| a.multiply_rows(rows, x, y.0));
 }
 
 compiled!(APPLY_DOT: ApplyDot<T, V> = fn(&Bsr<T>, &[V], &mut [V]) -> [f64; 2], apply_dot);
@@ -258,8 +251,7 @@ fn apply_dot<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) -> [f64; 2] {
 compiled!(RESIDUAL: Residual<T, V> = fn(&Bsr<T>, &[V], &[V], &mut [V]), residual);
 
 fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
-    let columns = a.interleaved(x);
-    let k = a.block.0 * columns;
+    let k = a.block.0;
     let rows = (0..a.pattern.rows(), Groups(b, k), Groups(r, k));
     let body = |(rows, b, r): (Range<usize>, Groups<&[V]>, Groups<&mut [V]>)| {
         a.row_products(rows, x, &mut |at, t| {
@@ -267,7 +259,7 @@ fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
             simd::run(Subtract { b: &b.0[own.clone()], t, r: &mut r.0[own] });
         });
     };
-    a.each_leaf(rows, columns, &body);
+    a.each_leaf(rows, &body);
 }
 
 impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
@@ -287,7 +279,6 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
     fn apply_dot(&self, x: &Vec<V>, y: &mut Vec<V>) -> Dot<V> {
         self.assert_fits(x, y);
         assert_eq!(x.len(), y.len(), "apply_dot needs a square matrix");
-        assert_eq!(x.len(), self.shape().1, "apply_dot of interleaved columns");
         let [value, magnitude] = APPLY_DOT.of::<ApplyDot<T, V>>()(self, x, y);
         Dot { value: V::from_f64(value), magnitude: V::from_f64(magnitude) }
     }

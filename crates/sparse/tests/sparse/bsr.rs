@@ -178,23 +178,33 @@ fn interleaved_columns_have_the_results_of_single_ones() {
         for (rows, columns) in [(0, 0), (1, 1), (700, 300)] {
             let a = random::matrix(rows, columns, block, 7, 3);
             let (m, n) = a.shape();
-            let [x, y] = [n, m].map(|n| random::vector(COLUMNS * n, 5));
+            let x: Vec<f64> = random::vector(COLUMNS * n, 5);
             let column = |v: &[f64], c: usize| v.iter().copied().skip(c).step_by(COLUMNS).collect::<Vec<_>>();
-            for (p, q) in [(1.0, 0.0), (-2.0, 0.5)] {
-                let mut all = y.clone();
-                parallel::threads(1, || a.apply_add(p, &x, q, &mut all)).unwrap();
-                let mut again = y.clone();
-                parallel::threads(7, || a.apply_add(p, &x, q, &mut again)).unwrap();
-                assert_eq!(all, again);
-                for c in 0..COLUMNS {
-                    let mut one = column(&y, c);
-                    a.apply_add(p, &column(&x, c), q, &mut one);
-                    let mut pairs = one.iter().zip(column(&all, c));
-                    assert!(pairs.all(|(one, all)| (one - all).abs() < 1e-12), "{block:?}, {rows}: {c}");
-                }
+            let mut all = vec![f64::NAN; COLUMNS * m];
+            a.row_products(0..rows, &x, &mut |at, ax| all[at..at + ax.len()].copy_from_slice(ax));
+            for c in 0..COLUMNS {
+                let mut one = vec![0.0; m];
+                a.apply(&column(&x, c), &mut one);
+                let mut pairs = one.iter().zip(column(&all, c));
+                assert!(pairs.all(|(one, all)| (one - all).abs() < 1e-12), "{block:?}, {rows}: {c}");
             }
         }
     }
+}
+
+/// The vectors of a 3D grid that was refined once have eight times the length.
+#[test]
+fn products_refuse_vectors_of_eight_times_the_length() {
+    let a = random::matrix(4, 4, (1, 1), 2, 1);
+    let x = vec![1.0; 4 * COLUMNS];
+    let refused = |product: &dyn Fn(&mut Vec<f64>)| {
+        let product = std::panic::AssertUnwindSafe(|| product(&mut x.clone()));
+        assert!(std::panic::catch_unwind(product).is_err());
+    };
+    refused(&|y| a.apply(&x, y));
+    refused(&|y| a.residual(&x, &x, y));
+    refused(&|y| a.apply_add(1.0, &x, 0.0, y));
+    refused(&|y| drop(a.apply_dot(&x, y)));
 }
 
 #[test]

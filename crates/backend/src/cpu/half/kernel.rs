@@ -5,9 +5,9 @@
 //! ([`RowSets::chunked`](crate::RowSets::chunked)). If outer couplings are stored once, a chunk of the second
 //! set also writes the rows of r in the first set that are coupled to it. No other chunk of its set reads or
 //! writes them ([`Layout::once`](super::layout::Layout)). Columns are columns of the pattern, which is square.
-//! Vectors have a block for each column of the pattern, in each of their interleaved columns; values have b² numbers per column
-//! ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in its chunk and are
-//! smaller than the row.
+//! A vector has a block for each column of the pattern, or eight if it interleaves eight columns. Values have b²
+//! numbers per column of the pattern ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase,
+//! lie in its chunk and are smaller than the row.
 
 use coarsen_core::Real;
 use coarsen_core::parallel::Shared;

@@ -10,7 +10,7 @@ use crate::range::same_length;
 /// Half of a symmetric matrix.
 ///
 /// *Memory* half of A, and also the other half for couplings between chunks that are stored twice; 2 b² values
-/// per node; a vector.
+/// per node; a vector, or eight once columns were interleaved.
 /// *Cost* a sweep reads the stored half once; a forward sweep from a nonzero x reads it twice. The residual
 /// after a forward sweep from zero has no extra cost. *Reference* Eisenstat 1981, "Efficient implementation
 /// of a class of preconditioned conjugate gradient methods", which saves the same passes in SSOR.

@@ -5,39 +5,40 @@ use std::mem;
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd;
 use coarsen_core::{LinearOperator, Real, compiled};
-use coarsen_sparse::COLUMNS;
 
 use super::kernel::{Pass, Task};
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 use super::product::Product;
 use crate::SweepDirection;
+use crate::cpu::columns_of;
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// Runs one sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
     pub(super) fn sweep(&mut self, direction: SweepDirection, omega: V, b: &[V], x: &mut [V]) {
-        let mut workspace = self.take_workspace(b);
+        let mut kept = self.take_workspace(b.len());
+        let workspace = &mut kept[..b.len()];
         let pass = match direction {
             SweepDirection::Forward => {
-                self.pass(direction, Pass::Upper, omega, b, x, &mut workspace);
+                self.pass(direction, Pass::Upper, omega, b, x, workspace);
                 Pass::Forward
             }
             SweepDirection::Backward => {
                 if self.layout.once {
                     // The second set, which is swept first, gives to rows of the first.
-                    parallel::map(b, &mut workspace, |&b| b);
+                    parallel::map(b, workspace, |&b| b);
                 }
                 Pass::Backward
             }
         };
-        self.pass(direction, pass, omega, b, x, &mut workspace);
-        self.workspace = workspace;
+        self.pass(direction, pass, omega, b, x, workspace);
+        self.workspace = kept;
     }
 
     /// Runs one forward sweep from x = 0. The old x is not read.
     pub(super) fn sweep_from_zero(&mut self, omega: V, b: &[V], x: &mut [V]) {
-        let mut workspace = self.take_workspace(b);
-        self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut workspace);
+        let mut workspace = self.take_workspace(b.len());
+        self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut workspace[..b.len()]);
         self.workspace = workspace;
     }
 
@@ -49,16 +50,13 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
     }
 
-    /// Takes the workspace, with the length of b.
-    fn take_workspace(&mut self, b: &[V]) -> Vec<V> {
+    /// Takes the workspace, of n or more entries. It never shrinks.
+    fn take_workspace(&mut self, n: usize) -> Vec<V> {
         let mut workspace = mem::take(&mut self.workspace);
-        workspace.resize(b.len(), V::zero());
+        if workspace.len() < n {
+            workspace.resize(n, V::zero());
+        }
         workspace
-    }
-
-    /// Returns the number of interleaved columns of x: 1 or 8.
-    fn interleaved(&self, x: &[V]) -> usize {
-        if x.len() == self.unknowns { 1 } else { COLUMNS }
     }
 
     /// Runs a pass over all chunks, set after set in the direction of the sweep. Writes x and r.
@@ -81,7 +79,7 @@ fn pass_over_chunks<V: Real, S: Real>(
     x: &mut [V],
     r: &mut [V],
 ) {
-    let columns = half.interleaved(b);
+    let columns = columns_of(b, half.unknowns);
     let n = half.unknowns * columns;
     assert!(b.len() == n && x.len() == n && r.len() == n, "sweep: vectors of another length than {n}");
     let parallel = parallel::worth(columns * (half.inner.len() + half.outer.len()));
@@ -103,13 +101,13 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfMatrix<V, S> {
     }
 
     fn apply(&self, x: &Vec<V>, y: &mut Vec<V>) {
-        let n = self.unknowns * self.interleaved(x);
+        let n = self.unknowns * columns_of(x, self.unknowns);
         assert!(x.len() == n && y.len() == n, "product: vectors of another length than {n}");
         PRODUCT.of::<ProductOver<V, S>>()(self, None, x, y);
     }
 
     fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {
-        let n = self.unknowns * self.interleaved(x);
+        let n = self.unknowns * columns_of(x, self.unknowns);
         assert!(b.len() == n && x.len() == n && r.len() == n, "residual: vectors of another length than {n}");
         PRODUCT.of::<ProductOver<V, S>>()(self, Some(b), x, r);
     }
@@ -122,7 +120,7 @@ compiled!(
 
 /// Computes y = A x, or b − A x.
 fn product_over_chunks<V: Real, S: Real>(half: &HalfMatrix<V, S>, b: Option<&[V]>, x: &[V], y: &mut [V]) {
-    let columns = half.interleaved(x);
+    let columns = columns_of(x, half.unknowns);
     let parallel = parallel::worth(columns * (half.inner.len() + half.outer.len()));
     let y = Shared::new(y);
     let task = |chunk: &Chunk| simd::run(Product { of: half, chunk, columns, b, x, y });

@@ -256,7 +256,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(inverse) = &self.there {
             return B::apply_blocks(inverse, one(), b, zero(), x);
         }
-        if b.size() != self.host_b.len() {
+        let n = self.host_b.len();
+        if b.size() != n && b.size() == B::COLUMNS * n {
             return self.solve_columns(b, x);
         }
         let read = self.backend.read(b, &mut self.host_b);
