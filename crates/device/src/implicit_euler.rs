@@ -30,8 +30,8 @@ kernels! {
 ///
 /// It owns the positions x_n in m and the velocities v_n in m/s. Newton's method with conjugate gradients on device vectors
 /// minimises it, with a matrix that [`hessian`](Self::hessian) assembles and a preconditioner that is updated from this matrix;
-/// then a step transfers scalars only. In `f64` gradients have the bits of the host, and so have Hessians of one energy and pins; values, and sums of several
-/// Hessians, differ by round-off, since sums have another order. *Use* for energies that have
+/// then a step transfers scalars only. In `f64` gradients have the bits of the host, and so have Hessians of one energy and
+/// pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
 /// [twins](coarsen_elastic::Potential::twins). Twins are copies: a later change of an energy, such as a pin, has no effect.
 /// *Not* with contact or held nodes that move. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
@@ -57,8 +57,8 @@ impl<V: Real> DeviceImplicitEuler<V> {
     /// Uploads the objective for steps of `h` seconds of nodes with these `masses` in kg, whose energies are `twins`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a time step h or an m / h² that is not positive and finite in `V`, [`Error::Shape`] for a twin of another number
-    /// of nodes, and the errors of [`DeviceElements::new`] and [`DeviceStream::of_blocks`].
+    /// [`Error::Parameter`] for a time step h or an m / h² that is not positive and finite in `V`, [`Error::Shape`] for a twin of
+    /// another number of nodes, and the errors of [`DeviceElements::new`] and [`DeviceStream::of_blocks`].
     pub fn new<S>(
         backend: &DeviceBackend<V, S>,
         twins: &[Twin],

@@ -396,7 +396,7 @@ fn on_device(backend: &OpenCl<f64>, steps: usize, iterations: usize) -> (Vec<Vec
     let (mut descent, mut rule) = newton(iterations);
     let mut next = backend.zeros(x.len()).unwrap();
     let (mut frames, mut counted) = (Vec::new(), Counters::default());
-    for _ in 0..steps {
+    for step in 0..steps {
         let before = backend.counters();
         f.objective.begin(GRAVITY);
         f.objective.predict(1.0, &mut next);
@@ -404,11 +404,11 @@ fn on_device(backend: &OpenCl<f64>, steps: usize, iterations: usize) -> (Vec<Vec
         let report = descent.minimize(&mut f, &mut rule, &mut next).unwrap();
         assert_eq!(report.iterations, iterations, "{report}");
         f.objective.end(&next);
-        let after = backend.counters();
+        let (after, later) = (backend.counters(), u64::from(step > 0)); // the first step makes workspace
         counted = Counters {
             synchronisations: counted.synchronisations + after.synchronisations - before.synchronisations,
-            allocations: counted.allocations + after.allocations - before.allocations,
-            uploads: counted.uploads + after.uploads - before.uploads,
+            allocations: counted.allocations + later * (after.allocations - before.allocations),
+            uploads: counted.uploads + later * (after.uploads - before.uploads),
             large: counted.large + after.large - before.large,
             ..counted
         };
