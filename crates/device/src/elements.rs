@@ -58,18 +58,20 @@ impl<V: Real> DeviceElements<V> {
         same_length("corners of the elements of a twin", count * twin.corners, twin.elements.len())?;
         let numbers = twin.data.len() / count.max(1);
         same_length("numbers of the elements of a twin", count * numbers, twin.data.len())?;
-        let expected = free + twin.held.len();
-        if let Some(&node) = twin.elements.iter().find(|node| **node as usize >= expected) {
-            return Err(Error::Shape { what: "nodes of a twin", expected, found: node as usize + 1 });
+        let nodes = free.saturating_add(twin.held.len());
+        if let Some(&node) = twin.elements.iter().max().filter(|node| **node as usize >= nodes) {
+            let (what, found) = ("nodes that the elements of a twin use", node as usize + 1);
+            return Err(Error::Shape { what, expected: nodes, found });
         }
         let limit = NONE as usize;
-        if count.saturating_mul(k * k) >= limit || free >= limit {
-            let (what, count) = ("blocks of elements", count.saturating_mul(k * k).max(free));
+        let pairs = count.max(1).saturating_mul(k.saturating_mul(k));
+        if pairs >= limit || free >= limit {
+            let (what, count) = ("blocks of elements", pairs.max(free));
             return Err(Error::TooLarge { what, count, limit });
         }
 
         let is_free = |node: u32| (node as usize) < free;
-        let (mut places, mut blocks) = (Vec::new(), Vec::with_capacity(count * k * k));
+        let (mut places, mut blocks) = (Vec::new(), Vec::with_capacity(pairs));
         for element in twin.elements.chunks_exact(k) {
             for (&i, &j) in element.iter().flat_map(|i| element.iter().map(move |j| (i, j))) {
                 let inside = is_free(i) && is_free(j);
@@ -118,16 +120,6 @@ impl<V: Real> DeviceElements<V> {
             around,
             forces,
         })
-    }
-
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     /// The rows and columns of the blocks that [`write_hessian`](Self::write_hessian) writes.

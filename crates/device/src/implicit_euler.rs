@@ -30,8 +30,9 @@ kernels! {
 ///
 /// It owns the positions x_n in m and the velocities v_n in m/s. Newton's method with conjugate gradients on device vectors
 /// minimises it, with a matrix that [`hessian`](Self::hessian) assembles and a preconditioner that is updated from this matrix;
-/// then a step transfers scalars only. In `f64` gradients and Hessians have the bits of the host; values differ in the last
-/// bits, since sums have another order. *Use* for energies that have [twins](coarsen_elastic::Potential::twins).
+/// then a step transfers scalars only. In `f64` gradients have the bits of the host, and so have Hessians of one energy and
+/// pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
+/// [twins](coarsen_elastic::Potential::twins). Twins are copies: a later change of an energy, such as a pin, has no effect.
 /// *Not* with contact or held nodes that move. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
 /// *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method", ACM TOG 38(6), Alg. 4.
@@ -56,28 +57,28 @@ impl<V: Real> DeviceImplicitEuler<V> {
     /// Uploads the objective for steps of `h` seconds of nodes with these `masses` in kg, whose energies are `twins`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a time step or a mass that is not positive and finite, [`Error::Shape`] for a twin of another number
-    /// of nodes, and the errors of [`DeviceElements::new`] and [`DeviceStream::of_blocks`].
+    /// [`Error::Parameter`] for a time step h or an m / h² that is not positive and finite in `V`, [`Error::Shape`] for a twin of
+    /// another number of nodes, and the errors of [`DeviceElements::new`] and [`DeviceStream::of_blocks`].
     pub fn new<S>(
         backend: &DeviceBackend<V, S>,
         twins: &[Twin],
         masses: &[f64],
         h: f64,
     ) -> Result<Self, Error> {
-        let (n, range) = (masses.len(), "positive and finite, as m / h²");
-        for (name, value) in std::iter::once(("DeviceImplicitEuler, the time step", h))
-            .chain(masses.iter().map(|m| ("DeviceImplicitEuler, m / h² of a node", m / (h * h))))
-        {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::Parameter { name, value, range });
-            }
-        }
+        let (n, range) = (masses.len(), "positive and finite in the precision of the backend");
+        let positive = |name, value| match V::from_f64(value) {
+            stored if stored.is_finite() && stored > V::zero() => Ok(stored),
+            _ => Err(Error::Parameter { name, value, range }),
+        };
+        let ratio = |m: &f64| positive("DeviceImplicitEuler, m / h² of a node", m / (h * h));
+        let (step, inertia) = (positive("DeviceImplicitEuler, the time step", h)?, masses.iter().map(ratio));
+        let inertia: Vec<V> = inertia.collect::<Result<_, _>>()?;
         if let Some(twin) = twins.iter().find(|twin| twin.free != n) {
             return Err(Error::Shape { what: "free nodes of a twin", expected: n, found: twin.free });
         }
-        let energies = twins.iter().map(|twin| DeviceElements::new(backend, twin));
+        let energies = twins.iter().filter(|twin| !twin.elements.is_empty());
+        let energies = energies.map(|twin| DeviceElements::new(backend, twin));
         let energies = energies.collect::<Result<Vec<_>, _>>()?;
-        let inertia: Vec<V> = masses.iter().map(|m| V::from_f64(m / (h * h))).collect();
         let mut places: Vec<_> = energies.iter().flat_map(|energy| energy.places()).copied().collect();
         let mut values = vec![V::zero(); 9 * places.len()];
         for (i, &m) in inertia.iter().enumerate() {
@@ -95,9 +96,9 @@ impl<V: Real> DeviceImplicitEuler<V> {
         drop(queue);
         let values = DeviceVector { backend: backend.plain(), memory, n: values.len() };
         let zeros = || backend.zeros(3 * n);
-        let (target, x, v, h) = (zeros()?, zeros()?, zeros()?, V::from_f64(h));
+        let (target, x, v) = (zeros()?, zeros()?, zeros()?);
         let (curvature, backend) = (Curvature::Projected, backend.plain());
-        Ok(Self { curvature, backend, module, energies, h, inertia, target, x, v, stream, values })
+        Ok(Self { curvature, backend, module, energies, h: step, inertia, target, x, v, stream, values })
     }
 
     /// The positions x_n and the velocities v_n; a program writes them before its first step.
@@ -162,8 +163,8 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
         let [kinetic] = DeviceScalar::results(&self.backend);
         let [inertia, at, y] = [&self.inertia, &x.memory, &self.target.memory].map(Arg::Memory);
         let nodes = self.target.n / 3;
-        let args = [Arg::Length(nodes), inertia, at, y, Arg::Partial];
-        self.backend.queue().reduce(Step::Energy.of(self.module), nodes, &args, &[kinetic.slot()]);
+        let (args, out) = ([Arg::Length(nodes), inertia, at, y, Arg::Partial], [kinetic.slot()]);
+        self.backend.queue().reduce(Step::Energy.of(self.module), nodes, &args, &out);
         let inertia = Dot { value: kinetic.clone(), magnitude: kinetic };
         self.energies.iter().fold(inertia, |sum, energy| {
             let Dot { value, magnitude } = energy.energy(x);

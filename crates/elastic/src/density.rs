@@ -106,7 +106,8 @@ pub trait Density: Sync + 'static {
     }
 
     /// The source of a device that computes ψ, P and the derivatives by singular values, and the numbers that it reads for
-    /// moduli; `None` if there is none. `tetrahedra.cl` of this crate declares the functions. See [`Twin`](crate::Twin).
+    /// moduli; `None` if there is none. `tetrahedra.cl` of this crate declares the functions. It is not used unless the density
+    /// [inverts](Self::inverts), since no device bounds steps. See [`Twin`](crate::Twin).
     fn twin(&self) -> Option<(&'static str, fn(Lame) -> [f64; 3])> {
         None
     }

@@ -54,8 +54,8 @@ pub trait Element<const K: usize>: Sync + 'static {
         false
     }
 
-    /// The source of a device that computes an element, and the numbers that it reads; `None` if there is none. See
-    /// [`Twin`].
+    /// The source of a device that computes an element, and the numbers that it reads; `None` if there is none. It is not used
+    /// for elements that [bound steps](Self::bounds_steps), which no device does. See [`Twin`].
     fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
         None
     }
@@ -216,8 +216,8 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
 
     fn twins(&self) -> Result<Vec<Twin>, BodyError> {
         let Self { model, corners, nodes, .. } = self;
-        let missing = BodyError::NoTwin { energy: std::any::type_name::<Self>() };
-        let (source, data) = model.twin().ok_or(missing)?;
+        let twin = model.twin().filter(|_| !model.bounds_steps());
+        let (source, data) = twin.ok_or_else(BodyError::no_twin::<Self>)?;
         let all = 0..nodes.count() as u32;
         let held = all.filter(|&node| nodes.slot(node).is_none());
         let mut numbers = nodes.slots.clone();

@@ -141,8 +141,8 @@ pub enum BodyError {
     /// An energy that devices cannot compute.
     #[error("{energy} has no kernels for a device; compute it on the CPU")]
     NoTwin {
-        /// Its type.
-        energy: &'static str,
+        /// Its type, without the paths of modules.
+        energy: String,
     },
     /// Every node is held.
     #[error("no node is free to move")]
@@ -153,6 +153,14 @@ pub enum BodyError {
 }
 
 coarsen_core::debug_as_display!(BodyError);
+
+impl BodyError {
+    /// Returns the error of an energy without kernels for a device.
+    pub(crate) fn no_twin<E: ?Sized>() -> Self {
+        let parts = std::any::type_name::<E>().split_inclusive(['<', ' ', ',', '>']);
+        Self::NoTwin { energy: parts.filter_map(|part| part.rsplit("::").next()).collect() }
+    }
+}
 
 /// Returns a number, or an error if it is not positive and finite.
 pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, BodyError> {

@@ -188,7 +188,7 @@ pub trait Potential {
     /// # Errors
     /// [`BodyError::NoTwin`] with the name of an energy that has none.
     fn twins(&self) -> Result<Vec<Twin>, BodyError> {
-        Err(BodyError::NoTwin { energy: std::any::type_name::<Self>() })
+        Err(BodyError::no_twin::<Self>())
     }
 }
 

@@ -1,18 +1,24 @@
 //! Time steps on an OpenCL device.
 //!
 //! Positions, energies, derivatives, the assembly, the domains of the preconditioner, conjugate gradients and Newton's method are on the
-//! device; the host reads the frame. The device has neither obstacles nor contact of bodies. So the host tests each step: if
-//! something is within the reach of a contact at its end, or bounds the displacement, the host computes this step again. A
-//! step that passes the test is a step with contact, since the energies of contact are 0 there.
+//! device; the host reads the frame. The device has neither obstacles nor contact of bodies, nor their friction. So the host tests
+//! each step: if something is within the reach of a contact at its start or its end, or bounds the displacement, the host computes
+//! this step. Friction acts on what touches at the start. So the energies of contact and friction of all other steps are 0.
+//!
+//! The host has its own solver for these steps, which is set up in any case: setup and device memory are doubled.
 
 use std::any::Any;
+use std::sync::Once;
 
 use coarsen::StepFault;
-use coarsen::elastic::{BodyError, Curvature, Potential, Twin};
+use coarsen::contact::ContactError;
+use coarsen::elastic::{Curvature, Potential, Twin};
 use coarsen::opencl::{
     DeviceImplicitEuler, DeviceMatrix, DeviceSchwarz, DeviceSubdomains, DeviceVector, OpenCl,
 };
-use coarsen::optimize::{DescentError, DescentReport, Forcing, Linearized, Norm, node_weights};
+use coarsen::optimize::{
+    DescentError, DescentOutcome, DescentReport, Forcing, Linearized, Norm, node_weights,
+};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 use examples_run::Failure;
@@ -40,14 +46,13 @@ pub(crate) struct DeviceSteps {
     newton: Newton<DeviceVector<f64>, Cg<DeviceVector<f64>>>,
     descent: Descent<DeviceVector<f64>, MoreThuente<f64>>,
     next: DeviceVector<f64>,
-    /// Whether the device has the state, which is not so after a step of the host.
-    is_current: bool,
+    /// The frame whose state the device has, which is not the last one after a step of the host.
+    frame: Option<usize>,
 }
 
 impl DeviceSteps {
-    /// Uploads a scene whose next step begins at a state; `None` if the backend is no device in `f64`, the solver is not Newton's method
-    /// with multilevel domains, attachments move, begin or end, or an energy has no kernels for a device. The host computes the steps of
-    /// such a scene.
+    /// Uploads a scene whose next step begins at a state; `None` if the backend is no device in `f64`, or [`energies`] gives a
+    /// reason, which is printed once. The host computes the steps of such a scene.
     pub(crate) fn of(
         backend: &dyn Any,
         f: &mut Step,
@@ -59,14 +64,11 @@ impl DeviceSteps {
         let Some(AnyBackend::OpenCl(backend)) = backend.downcast_ref::<AnyBackend<f64>>() else {
             return Ok(None);
         };
-        let rests = attachments.iter().all(|attachment| attachment.rests_from(state.frame + 1));
-        if method.solver != Solver::Mas || method.integrator != Integrator::Newton || !rests {
-            return Ok(None);
-        }
-        match twins(&f.potential) {
+        match energies(&f.potential, attachments, state.frame + 1, method) {
             Ok(twins) => Self::new(backend, f, &twins, masses, state, method).map(Some),
             Err(reason) => {
-                eprintln!("steps on the host: {reason}");
+                static PRINTED: Once = Once::new(); // a run has a solver for each checkpoint
+                PRINTED.call_once(|| eprintln!("steps on the host: {reason}"));
                 Ok(None)
             }
         }
@@ -81,30 +83,30 @@ impl DeviceSteps {
         method: &Method,
     ) -> Result<Self, Failure> {
         let weights = node_weights(&f.characteristic(), 3)?;
-        let mut there = DeviceImplicitEuler::new(backend, twins, masses, f.step())?;
+        let mut on_device = DeviceImplicitEuler::new(backend, twins, masses, f.step())?;
         let system = coarsen::prelude::System { contact: None, ..f.system_at(&state.x)?.system() };
         let mut a = backend.matrix(system.matrix)?;
         let schwarz = Schwarz::multilevel();
         let schwarz = Schwarz { levels: method.levels.first().copied().unwrap_or(schwarz.levels), ..schwarz };
         let m = DeviceSchwarz { schwarz, ..DeviceSchwarz::default() }.build(system, backend)?;
         let next = backend.vector(&state.x)?;
-        there.hessian(&next, &mut a)?;
+        on_device.hessian(&next, &mut a)?;
         a.check()?; // whether the pattern has all blocks
         let assemble: fn(&mut _, &_, &mut _) -> _ =
             |f: &mut DeviceImplicitEuler<f64>, x, a| Ok(f.hessian(x, a)?);
         let update: fn(&_, &_, &mut _) -> _ =
             |a, _, m: &mut DeviceSubdomains<f64>| Ok(m.update_on_device(a)?);
-        let f = Linearized::new(there, a, m, assemble, update)
+        let f = Linearized::new(on_device, a, m, assemble, update)
             .projecting(|f, on| f.curvature = if on { Curvature::Projected } else { Curvature::Exact });
         let stop = Stop { max_iterations: method.inner, ..Stop::relative(NEWTON) };
         let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(0.0));
         descent.norm = Norm::weighted(backend.vector(&weights)?)?;
         descent.refresh = if method.refresh > 0 { Refresh::Every(method.refresh) } else { Refresh::AtStart };
         let newton = Newton::with(Cg::new(stop), Forcing::AsGiven);
-        Ok(Self { backend: backend.clone(), f, newton, descent, next, is_current: false })
+        Ok(Self { backend: backend.clone(), f, newton, descent, next, frame: None })
     }
 
-    /// Computes the positions after the next step, until the gradient is as small as `stop` says; `None` if something is in contact, or if
+    /// Computes the positions after the next step, until the gradient is as small as `stop` says; `None` if something is in contact before or after, or if
     /// the result is not finite. The host then computes the step.
     pub(crate) fn step(
         &mut self,
@@ -116,10 +118,11 @@ impl DeviceSteps {
         let Self { backend, f, newton, descent, next, .. } = self;
         let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         let bound = contact_bound(forces, &state.x, &forward);
-        if bound.is_nan() {
+        let is_current = self.frame.take() == Some(state.frame); // then nothing touches, as after every step of the device
+        if bound.is_nan() || !is_current && !is_clear(forces, &state.x)? {
             return Ok(None);
         }
-        if !std::mem::take(&mut self.is_current) {
+        if !is_current {
             let [x, v] = f.objective.state();
             let written = backend.write(&state.x, x).and_then(|()| backend.write(&state.v, v));
             written.map_err(DescentError::from)?;
@@ -141,21 +144,40 @@ impl DeviceSteps {
         let mut x = vec![0.0; state.x.len()];
         backend.read(next, &mut x).map_err(DescentError::from)?;
         let moved: Vec<f64> = x.iter().zip(&state.x).map(|(next, x)| next - x).collect();
-        let is_clear = moved.iter().all(|d| d.is_finite())
+        let is_step = report.outcome != DescentOutcome::NotFinite
+            && moved.iter().all(|d| d.is_finite())
             && contact_bound(forces, &state.x, &moved) >= 1.0
-            && Depths::of(forces, None, &x)?.contacts == 0;
-        if is_clear {
+            && is_clear(forces, &x)?;
+        if is_step {
             f.objective.end(next);
+            self.frame = Some(state.frame + 1);
         }
-        self.is_current = is_clear;
-        Ok(is_clear.then_some((x, report)))
+        Ok(is_step.then_some((x, report)))
     }
 }
 
-/// The energies of a scene for a device, without contact.
-fn twins(forces: &Forces) -> Result<Vec<Twin>, BodyError> {
+/// The energies of a scene for a device from a frame on, without contact; or the reason why the host computes its steps.
+pub(crate) fn energies(
+    forces: &Forces,
+    attachments: &[TimedAttachment],
+    frame: usize,
+    method: &Method,
+) -> Result<Vec<Twin>, String> {
+    if method.solver != Solver::Mas || method.integrator != Integrator::Newton {
+        return Err("a device has only Newton's method with --solver mas".to_owned());
+    }
+    if !attachments.iter().all(|attachment| attachment.rests_from(frame)) {
+        return Err("attachments move, begin or end".to_owned());
+    }
     let parts = forces.parts().iter().filter(|part| !part.is_contact());
-    parts.map(Potential::twins).collect::<Result<Vec<_>, _>>().map(|twins| twins.concat())
+    let twins: Result<Vec<_>, _> = parts.map(Potential::twins).collect();
+    twins.map(|twins| twins.concat()).map_err(|error| error.to_string())
+}
+
+/// Whether nothing is in contact at x; not so if it is not known.
+fn is_clear(forces: &mut Forces, x: &[f64]) -> Result<bool, ContactError> {
+    let Depths { contacts, obstacles, bodies } = Depths::of(forces, None, x)?;
+    Ok(contacts == 0 && ![obstacles, bodies].into_iter().flatten().any(f64::is_nan))
 }
 
 /// The largest part of a displacement for which contact is known to be free of collisions.

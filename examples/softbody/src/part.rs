@@ -28,7 +28,7 @@ pub(crate) trait Part: Potential {
         0
     }
 
-    /// Whether it is contact or friction: without a contact, its energy is 0.
+    /// Whether it is contact or friction: its energy is 0 if nothing is in contact at the start and at the end of a step.
     #[cfg_attr(not(feature = "opencl"), expect(dead_code, reason = "only devices have no contact"))]
     fn is_contact(&self) -> bool {
         false

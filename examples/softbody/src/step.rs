@@ -150,13 +150,13 @@ impl Stepper {
         let (mut x, mut v) = (state.x.clone(), state.v.clone());
         steps.f.potential.parts_mut().iter_mut().for_each(|part| part.grip(&x));
         #[cfg(feature = "opencl")]
-        let there = match &mut self.device {
+        let on_device = match &mut self.device {
             Some(device) => device.step(&mut steps.f.potential, state, (self.gravity, h), steps.descent.stop),
             None => Ok(None),
         };
         #[cfg(not(feature = "opencl"))]
-        let there = Ok(None::<(Vec<f64>, _)>);
-        let report = match there.map_err(failed)? {
+        let on_device = Ok(None::<(Vec<f64>, _)>);
+        let report = match on_device.map_err(failed)? {
             Some((next, report)) => {
                 v.iter_mut().zip(&next).zip(&x).for_each(|((v, next), x)| *v = (next - x) / h);
                 x = next;

@@ -1,5 +1,8 @@
 //! Counts of the commands of a backend.
 
+/// The largest size in bytes of a transfer that is not counted as large.
+const LARGE: usize = 1024;
+
 /// The numbers of commands since a backend was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -18,7 +21,7 @@ pub struct Counters {
     pub downloads: u64,
     /// The bytes of these transfers.
     pub received: u64,
-    /// The number of transfers of either direction of more than [`LARGE`](Self::LARGE) bytes.
+    /// The number of transfers of either direction of more than 1024 bytes, so not of scalars.
     pub large: u64,
     /// The number of programs that were compiled, not loaded from the cache or shared with another backend.
     pub compiled: u64,
@@ -27,18 +30,15 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The largest size in bytes of a transfer that is not counted as large: that of scalars.
-    pub const LARGE: usize = 1024;
-
     pub(super) fn upload(&mut self, bytes: usize) {
         self.uploads += 1;
         self.sent += bytes as u64;
-        self.large += u64::from(bytes > Self::LARGE);
+        self.large += u64::from(bytes > LARGE);
     }
 
     pub(super) fn download(&mut self, bytes: usize) {
         self.downloads += 1;
         self.received += bytes as u64;
-        self.large += u64::from(bytes > Self::LARGE);
+        self.large += u64::from(bytes > LARGE);
     }
 }

@@ -4,6 +4,8 @@ use coarsen::opencl::Counters;
 use examples_run::device::opencl;
 
 use super::*;
+use crate::device_step::energies;
+use crate::scene::World;
 
 /// A run on a device, and what it has counted.
 fn counted(folder: &Folder, words: &str) -> Option<(Vec<Row>, Counters)> {
@@ -21,13 +23,16 @@ fn a_sheet_hangs_on_a_device() {
     let words = "--scene hang --mesh sheet:9 --solver mas --tolerance 1e-8 --iterations 40 --frames";
     let Some((rows, all)) = counted(&device, &format!("{words} 6")) else { return };
     let (_, first) = counted(&again, &format!("{words} 3")).unwrap();
-    let here = cpu.run(&format!("{words} 6")).unwrap();
+    let on_host = cpu.run(&format!("{words} 6")).unwrap();
     assert!(rows[1..].iter().all(|row| row.outcome == "converged"), "{rows:?}");
     assert_eq!((all.large - first.large, all.uploads - first.uploads), (3, 0), "{all:?} {first:?}");
     for frame in 1..=6 {
         let gap = distance(&device.surface(frame), &cpu.surface(frame));
         assert!(gap < 1e-6, "frame {frame}: {gap:e}");
-        assert!((rows[frame].energy - here[frame].energy).abs() < 1e-6 * here[0].energy.abs(), "{rows:?}");
+        assert!(
+            (rows[frame].energy - on_host[frame].energy).abs() < 1e-6 * on_host[0].energy.abs(),
+            "{rows:?}"
+        );
     }
     assert!(device.surface(6)[80][1] < device.surface(0)[80][1] - 0.1, "it falls");
     assert_eq!(device.surface(3), again.surface(3));
@@ -42,12 +47,33 @@ fn the_host_computes_steps_with_contact() {
     let file = cpu.write("fall.toml", text);
     let words = format!("--scene {file} --solver mas --tolerance 1e-8 --iterations 60 --frames 8");
     let Some((rows, _)) = counted(&device, &words) else { return };
-    let here = cpu.run(&words).unwrap();
+    let on_host = cpu.run(&words).unwrap();
     assert!(rows[1].contacts == 0 && rows[8].contacts > 0, "{rows:?}");
     for frame in 1..=8 {
         let gap = distance(&device.surface(frame), &cpu.surface(frame));
         assert!(gap < 1e-6, "frame {frame}: {gap:e}");
-        assert_eq!(rows[frame].contacts, here[frame].contacts);
+        assert_eq!(rows[frame].contacts, on_host[frame].contacts);
+    }
+}
+
+/// A body that slides on a plane with friction and leaves it again: the host computes the step in which it takes off, and the
+/// device the steps after that.
+#[test]
+fn a_body_bounces_with_friction() {
+    let [cpu, device] = ["bounce-cpu", "bounce-device"].map(Folder::new);
+    let text = "mesh = \"bar:1\"\ngravity = [0.0, 0.0, 0.0]\n[[body]]\nsize = 0.5\ncentre = [0.0, 0.3, 0.0]\nvelocity = [2.0, -3.0, 0.0]\n[[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
+    let file = cpu.write("bounce.toml", text);
+    let words =
+        format!("--scene {file} --solver mas --tolerance 1e-8 --iterations 60 --friction 0.5 --frames 16");
+    let Some((rows, _)) = counted(&device, &words) else { return };
+    let on_host = cpu.run(&words).unwrap();
+    let touching: Vec<bool> = rows.iter().map(|row| row.contacts > 0).collect();
+    assert!(touching.contains(&true) && touching[..1] == [false], "{touching:?}");
+    assert!(touching[13..] == [false; 4], "it flies for several steps: {touching:?}");
+    for frame in 1..=16 {
+        let gap = distance(&device.surface(frame), &cpu.surface(frame));
+        assert!(gap < 1e-6, "frame {frame}: {gap:e}");
+        assert_eq!(rows[frame].contacts, on_host[frame].contacts);
     }
 }
 
@@ -63,12 +89,21 @@ fn interrupted_runs_on_a_device_continue() {
     assert_eq!(rows[4].energy.to_bits(), continued[4].energy.to_bits());
 }
 
-/// Energies without kernels for a device stay on the host.
+/// Scenes that a device cannot compute stay on the host, and the reason is known.
 #[test]
-fn other_materials_swing_as_before() {
+fn reasons_for_the_host_are_named() {
     let folder = Folder::new("device-arap");
-    let Some((rows, _)) = counted(&folder, "--mesh bar:1 --solver mas --material arap --frames 2") else {
-        return;
+    let reason = |words: &str| {
+        let options = folder.options(words);
+        let setting = Setting::of(&options).unwrap();
+        let world = World::new(&setting, &setting.meshes().unwrap(), &options.method).unwrap();
+        energies(&world.forces, &world.timed_attachments, 1, &options.method).err().unwrap_or_default()
     };
+    assert_eq!(reason("--scene hang --mesh sheet:5 --solver mas"), "");
+    assert!(reason("--scene hang --mesh sheet:5 --solver sa").contains("--solver mas"));
+    assert!(reason("--scene twist --mesh bar:1 --solver mas").starts_with("attachments"));
+    let words = "--scene hang --mesh bar:1 --solver mas --material arap --frames 2";
+    assert_eq!(reason(words), "Elements<Solid<Arap>, 4> has no kernels for a device; compute it on the CPU");
+    let Some((rows, _)) = counted(&folder, words) else { return };
     assert!(rows[1..].iter().all(|row| row.outcome == "converged"), "{rows:?}");
 }
