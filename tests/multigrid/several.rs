@@ -71,7 +71,7 @@ fn hierarchies(side: u32, cells: u32) -> Vec<(&'static str, f64, Bsr<f64>, Built
         let p = problem(&format!("elasticity3d:{cells}"));
         let system =
             System { positions: Some(&p.positions), near_kernel: Some(&p.near_kernel), ..(&p.matrix).into() };
-        let parameters = Multigrid { smoothing, ..small.clone() };
+        let parameters = Multigrid { smoothing, ..small };
         let body = Box::new(parameters.build(system, &Cpu::mixed()).unwrap());
         let (a, twos) = (scalars(), pairs(side));
         let single = Box::new(parameters.build_f32((&a).into()).unwrap());
@@ -83,18 +83,18 @@ fn hierarchies(side: u32, cells: u32) -> Vec<(&'static str, f64, Bsr<f64>, Built
     }
     for (name, cycle) in [("w", Cycle::W), ("f", Cycle::F), ("k", Cycle::K), ("additive", Cycle::Additive)] {
         let a = scalars();
-        let m = Multigrid { cycle, ..small.clone() }.build(&a, &Cpu::new()).unwrap();
+        let m = Multigrid { cycle, ..small }.build(&a, &Cpu::new()).unwrap();
         all.push((name, 1e-11, a, Box::new(m)));
     }
     let (a, open) = (scalars(), free(500));
     let plain = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
     all.push(("identities", 1e-11, a.clone(), Box::new(plain.build(&a, &Cpu::new()).unwrap())));
     let steps = vec![(Smoothing::DampedJacobi(DampedJacobi::default()), 2)];
-    let repeated = small.clone().smoothed_by(PerLevel { steps });
+    let repeated = small.smoothed_by(PerLevel { steps });
     all.push(("two steps", 1e-11, a.clone(), Box::new(repeated.build(&a, &Cpu::new()).unwrap())));
-    let iterative = Multigrid { coarsest: Coarsest::Iterative(JacobiCg::default()), ..small.clone() };
+    let iterative = Multigrid { coarsest: Coarsest::Iterative(JacobiCg::default()), ..small };
     all.push(("iterative", 1e-11, a.clone(), Box::new(iterative.build(&a, &Cpu::new()).unwrap())));
-    let one: Multigrid<SmoothedAggregation> = Multigrid { levels: 1, ..small.clone() };
+    let one: Multigrid<SmoothedAggregation> = Multigrid { levels: 1, ..small };
     all.push(("one level", 1e-11, a.clone(), Box::new(one.build(&a, &Cpu::new()).unwrap())));
     all.push(("singular", 1e-9, open.clone(), Box::new(small.build(&open, &Cpu::new()).unwrap())));
     all
