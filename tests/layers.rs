@@ -102,8 +102,15 @@ fn all_members_but_the_benches_mpi_and_python_are_tested() {
 #[test]
 fn features_stay_in_few_crates() {
     let allowed = |name: &str| {
-        ["coarsen", "coarsen-sparse", "coarsen-direct", "coarsen-distributed-solvers", "coarsen-cli"]
-            .contains(&name)
+        [
+            "coarsen",
+            "coarsen-sparse",
+            "coarsen-direct",
+            "coarsen-distributed-solvers",
+            "coarsen-cli",
+            "softbody",
+        ]
+        .contains(&name)
             || name.starts_with("examples-")
     };
     for package in metadata()["packages"].as_array().expect("packages") {

@@ -87,7 +87,8 @@ fn hierarchies(side: u32, cells: u32) -> Vec<(&'static str, f64, Bsr<f64>, Built
         all.push((name, 1e-11, a, Box::new(m)));
     }
     let (a, open) = (scalars(), free(500));
-    let plain = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+    let plain = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) }
+        .smoothed_by(Smoothing::Fitted);
     all.push(("identities", 1e-11, a.clone(), Box::new(plain.build(&a, &Cpu::new()).unwrap())));
     let steps = vec![(Smoothing::DampedJacobi(DampedJacobi::default()), 2)];
     let repeated = small.smoothed_by(PerLevel { steps });

@@ -7,27 +7,13 @@ use coarsen_backend::Backend;
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use num_traits::zero;
 
+use super::Hierarchy;
 use super::cycle::cycle;
-use super::{Hierarchy, LevelVectors};
+use super::vectors::{Interleaved, LevelVectors};
 use crate::Cycle;
 
 /// The smallest number of columns for which a cycle over interleaved columns takes less time than a cycle for each.
 const LEAST: usize = 3;
-
-/// The vectors of a cycle: those of the finest level, and of each level above the coarsest.
-pub(super) struct Interleaved<V> {
-    b: V,
-    x: V,
-    levels: Vec<LevelVectors<V>>,
-}
-
-impl<V: Vector> Interleaved<V> {
-    /// Returns the size of all vectors in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        let numbers: usize = self.levels.iter().map(|of| of.residual.size() + 2 * of.coarse_b.size()).sum();
-        (2 * self.b.size() + numbers) * size_of::<V::Real>()
-    }
-}
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {

@@ -7,8 +7,9 @@ use coarsen_backend::Backend;
 use coarsen_core::{Real, Scalar, Vector};
 use num_traits::zero;
 
+use super::Level;
 use super::coarsest::CoarsestSolve;
-use super::{Level, LevelVectors};
+use super::vectors::LevelVectors;
 use crate::Cycle;
 
 /// Computes x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.

@@ -5,6 +5,7 @@
 //! | `mod` | from a system to levels |
 //! | `cycle` | one cycle: V, W, F, additive or K |
 //! | `apply` | one cycle for one vector, or for the interleaved columns of several |
+//! | `vectors` | the vectors of a cycle |
 //! | `update` | new values on an unchanged structure |
 //! | [`numeric`](NumericPlan) | new values computed on the backend of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
@@ -31,6 +32,7 @@ mod smoother;
 mod table;
 mod term;
 mod update;
+mod vectors;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +43,6 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
 use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherParameters};
-use apply::Interleaved;
 use coarsest::{CoarsestSolve, Limit};
 pub use ended::CoarseningEnd;
 use given::Given;
@@ -51,6 +52,7 @@ use rigid_modes::RigidModes;
 use smoother::LevelSmoother;
 pub use table::{LevelSize, SetupStep};
 use term::WithTerm;
+use vectors::{Interleaved, LevelVectors};
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
 /// level. Its type parameters are the scalars and the backend.
@@ -86,16 +88,6 @@ struct Level<T: Real, B: Backend> {
     /// A with the term of this level, if it has one.
     with_term: WithTerm<T>,
     host: Host<T>,
-}
-
-/// The vectors of a level in a cycle.
-struct LevelVectors<V> {
-    residual: V,
-    coarse_b: V,
-    coarse_x: V,
-    /// The right-hand side of the cycle, restricted, if the coarsest solve compares its residual with it.
-    coarse_whole: Option<V>,
-    krylov: Option<[V; 3]>,
 }
 
 /// The data of a level on the host, for updates.
