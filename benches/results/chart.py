@@ -25,7 +25,7 @@ SYSTEMS = {
     "cloth:601@0.01": "cloth, 1.08M",
 }
 PANELS = [  # title, names of tables, our configuration, date
-    ("the default, auto; AMGCL called from Kratos", ["peers"], "coarsen, auto", "2026-11-28"),
+    ("the default, auto; AMGCL called from Kratos", ["peers"], "coarsen, auto", "2026-12-01"),
     ("smoothed aggregation; AMGCL called directly", ["solve", "solve/amgcl"], "sa, stored in f32", "2026-11-23"),
 ]
 NAMES = {"amgcl": "AMGCL", "petsc": "PETSc", "pyamg": "PyAMG", "eigen": "Eigen", "cholmod": "CHOLMOD"}
