@@ -68,7 +68,8 @@ fn hierarchies_of_blocks(threads: usize) {
     }
 }
 
-/// Cycles over eight columns and over one in turn: nothing but the reports, which take less than one vector.
+/// Cycles over eight columns and over one follow each other. A second solve allocates only the reports, which are smaller
+/// than a vector.
 fn several_columns(threads: usize) {
     let a = common::problem("poisson2d:60").matrix;
     let n = a.shape().0;
