@@ -1,5 +1,7 @@
 //! Residuals in f64, and their part that is round-off.
 
+use std::ops::Range;
+
 use coarsen_core::parallel::{self, LEAF, tree};
 use coarsen_core::{LinearOperator, largest, power_of_two};
 use coarsen_sparse::Bsr;
@@ -18,9 +20,29 @@ pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     if most == 0.0 {
         return size / unit;
     }
-    let mut r = vec![0.0; b.len()];
+    let square = residual_square(a, b, x);
+    if square.is_normal() && square < f64::MAX / 2.0 {
+        return square.sqrt() / unit;
+    }
+    let mut r = vec![0.0; b.len()]; // the squares leave the range of f64
     a.residual(&b.to_vec(), &x.to_vec(), &mut r);
     norm(&r) / unit
+}
+
+/// ‖b − A x‖² in one pass over A.
+fn residual_square(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let size = a.block().0;
+    let squares = |rows: Range<usize>| {
+        let (first, mut sum) = (rows.start * size, 0.0);
+        a.row_products(rows, x, &mut |at, ax| {
+            let b = &b[first + at..];
+            sum += b.iter().zip(ax).map(|(b, ax)| (b - ax) * (b - ax)).sum::<f64>();
+        });
+        sum
+    };
+    tree(0..a.pattern().rows(), (LEAF / size).max(1), parallel::worth(a.nnz()), &squares, &|left, right| {
+        left + right
+    })
 }
 
 /// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.

@@ -1,8 +1,10 @@
 //! Attempts at one system, each from the best x so far, on any backend.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Prepared, SetupError};
@@ -105,6 +107,7 @@ impl Plan {
         };
         let mut schedule = Schedule::new(self, &mut order, factor.is_some());
         let residual = relative_residual(&operator, &scaled_b, &guess);
+        let guess = Rc::new(guess);
         let null_space = problem.check_null_space(&operator, self.symmetric);
         let mut solve = Solve {
             plan: self,
@@ -155,7 +158,7 @@ impl Plan {
         let at = kept.iter().rposition(|(precond, ..)| last.is_some_and(|last| last.precond == *precond));
         let preconditioner = at.map(|at| kept.swap_remove(at).2.0);
         let factor = factor.filter(|_| last.is_some_and(|last| last.method == Method::Direct));
-        x.iter_mut().zip(&best).for_each(|(x, v)| *x = v * scale);
+        parallel::map(&best, x, |v| v * scale);
         problem.set_prescribed(b, x);
         Ok((solved, preconditioner, factor))
     }
@@ -175,7 +178,7 @@ struct Solve<'a, 'o, B: Backend> {
     preconditioned: &'a Bsr<f64>,
     /// Whether the operator is symmetric and known to be indefinite, so that Cholesky fails.
     indefinite: &'a Cell<bool>,
-    b: &'a [f64],
+    b: &'a Vec<f64>,
     /// The largest number in x that does not overflow when the scaling is undone.
     most: f64,
     builder: &'a Builder<'a, B>,
@@ -184,9 +187,9 @@ struct Solve<'a, 'o, B: Backend> {
     kept: Vec<(Precond, bool, Built<B::Vector>)>,
     factor: Option<Factor>,
     /// The x from which the next attempt starts, and its residual.
-    start: (Vec<f64>, f64),
+    start: (Rc<Vec<f64>>, f64),
     /// The x with the smallest residual, which is in the report.
-    best: Vec<f64>,
+    best: Rc<Vec<f64>>,
     solved: Solved,
     /// A vector of the null space that Aᵀ does not map to zero, and |Aᵀ v| relative to its value without cancellation.
     other_transpose: Option<(usize, f64)>,
@@ -208,6 +211,7 @@ impl<B: Backend> Solve<'_, '_, B> {
             Outcome::Converged => Outcome::Stagnated,
             other => other,
         };
+        let x = Rc::new(x);
         if residual < self.solved.true_residual || !self.solved.true_residual.is_finite() {
             (self.best, self.solved.true_residual) = (x.clone(), residual);
         }
@@ -387,7 +391,7 @@ impl<B: Backend> Solve<'_, '_, B> {
             None => factorise(a, schedule.analysis.take(), self.indefinite.get()),
         };
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
-        let (begun, mut x) = (Instant::now(), self.start.0.clone());
+        let (begun, mut x) = (Instant::now(), self.start.0.to_vec());
         let solved = built.and_then(|mut factor| {
             attempt.factorised = Some((factor.method(), factor.fallback().cloned()));
             let solved = factor.solve_from(self.b, &mut x);
@@ -416,15 +420,21 @@ impl<B: Backend> Solve<'_, '_, B> {
     }
 
     /// A vector of the backend.
-    fn vector(&self, x: &[f64]) -> Result<B::Vector, Error> {
-        self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v)))
+    fn vector(&self, x: &Vec<f64>) -> Result<B::Vector, Error> {
+        match (x as &dyn Any).downcast_ref::<Vec<B::Real>>() {
+            Some(x) => self.builder.backend.vector(x),
+            None => self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v))),
+        }
     }
 
     /// The numbers of a vector of the backend.
     fn numbers(&self, x: &B::Vector) -> Result<Vec<f64>, Error> {
         let mut numbers = vec![B::Real::from_f64(0.0); self.b.len()];
         self.builder.backend.read(x, &mut numbers)?;
-        Ok(mapped(&numbers, |v| v.as_f64()))
+        match (&mut numbers as &mut dyn Any).downcast_mut::<Vec<f64>>() {
+            Some(numbers) => Ok(std::mem::take(numbers)),
+            None => Ok(mapped(&numbers, |v| v.as_f64())),
+        }
     }
 }
 

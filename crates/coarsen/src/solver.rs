@@ -12,7 +12,7 @@ use coarsen_core::{Cancel, Iteration, Outcome, PreconditionerKind, Stop};
 use coarsen_krylov::{BlockCg, Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
-use crate::{Action, AnyError, Step};
+use crate::{Action, AnyError, RebuildPolicy, Step};
 
 /// Solves A x = b by the method with the lowest forecast ([`auto`](crate::auto)), and returns x with the report.
 ///
@@ -209,6 +209,11 @@ impl Solver {
         Ok(solved)
     }
 
+    /// The decisions about the preconditioner of the kept method; `None` where [`method`](Self::method) is.
+    pub fn policy(&self) -> Option<&RebuildPolicy> {
+        self.kept.as_ref().map(|kept| &kept.step.policy)
+    }
+
     /// The method that the next solve takes first; `None` before the first solve and after one that failed.
     pub fn method(&self) -> Option<(Method, Precond)> {
         self.kept.as_ref().map(|kept| (kept.method, kept.precond))
@@ -286,7 +291,11 @@ impl CachedMethod {
         let mut attempt = Attempt { method, precond, single, ..Attempt::default() };
         let begun = Instant::now();
         let is_new = std::mem::replace(&mut self.is_new, false);
-        let updated = self.step.update_as(|decided| if is_new { decided } else { Action::Keep });
+        let updated = self.step.update_as(|decided| match decided {
+            _ if !is_new => Action::Keep,
+            Action::Patch if method == Method::Direct => Action::Update, // a factor has no parts to keep
+            decided => decided,
+        });
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         let mut is_ended = false;

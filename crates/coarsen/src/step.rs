@@ -183,7 +183,8 @@ impl Step {
         let was_built = std::mem::replace(&mut self.is_built, false); // until nothing has failed
         self.is_current = false;
         self.find_touched()?;
-        let decided = self.policy.decide(!self.touched.is_empty());
+        let rows = self.system.matrix.pattern().rows().max(1);
+        let decided = self.policy.decide(self.touched.len() as f64 / rows as f64);
         let chosen = choose(decided);
         let Self { system, constraints, build, built, elastic, touched, patched, pattern, .. } = self;
         let cancel = self.cancel.as_deref();

@@ -8,13 +8,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
+use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_core::{Dot, LinearOperator, Real, compiled, products};
 
 use crate::rows::{BlockRows, LEAF as LEAF_ROWS};
-use crate::{Bsr, Contacts, Pattern, SparseError, fits};
+use crate::{Bsr, Contacts, Pattern, SparseError, fits, row_product};
 
 /// The number of scalar rows per leaf, as in the product with the matrix alone.
 const ROWS: usize = 1024;
+
+/// The number of contact blocks of a row that are multiplied at a time.
+const TOGETHER: usize = 32;
 
 /// A + C as one operator: an elastic matrix A with a fixed pattern, and contact blocks C that change.
 ///
@@ -202,14 +206,8 @@ impl<T: Real> Sum<'_, T> {
     }
 
     fn leaf_rows<V: Real>(&self, rows: Range<usize>, x: &[V], y: &mut [V]) {
-        let (b, first) = (self.contact.block(), rows.start);
         self.elastic.multiply_rows(rows.clone(), x, y);
-        for (i, j, block) in self.contact.blocks(rows) {
-            let (x, y) = (&x[j * b..(j + 1) * b], &mut y[(i - first) * b..(i - first + 1) * b]);
-            for (y, row) in y.iter_mut().zip(block.chunks_exact(b)) {
-                *y += row.iter().zip(x).map(|(a, &x)| a.to::<V>() * x).sum();
-            }
-        }
+        simd::run(AddContact { contact: self.contact, rows, x, y });
     }
 
     /// The number of block rows per leaf, and whether the product is large enough for several threads.
@@ -227,6 +225,64 @@ impl<T: Real> Sum<'_, T> {
             x.len(),
             y.len()
         );
+    }
+}
+
+/// Adds C x for the block rows `rows` to y, which contains only these rows.
+struct AddContact<'a, T, V> {
+    contact: &'a Contacts<T>,
+    rows: Range<usize>,
+    x: &'a [V],
+    y: &'a mut [V],
+}
+
+impl<T: Real, V: Real> Kernel<V> for AddContact<'_, T, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<V>>(self, set: I) {
+        match self.contact.block() {
+            1 => self.fixed::<I, I::Four, 1>(set),
+            2 => self.fixed::<I, I::Four, 2>(set),
+            3 => self.fixed::<I, I::Four, 3>(set),
+            6 => self.fixed::<I, I::Eight, 6>(set),
+            b => self.any(b),
+        }
+    }
+}
+
+impl<T: Real, V: Real> AddContact<'_, T, V> {
+    /// The kernel for blocks of B x B: up to [`TOGETHER`] blocks of a row at a time.
+    #[inline(always)]
+    fn fixed<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(self, set: I) {
+        let Self { contact, rows, x, y } = self;
+        assert!(contact.block() == B && x.len() == contact.nodes() * B);
+        let (mut places, mut values) = contact.rows(rows.clone());
+        let mut columns = [0; TOGETHER];
+        while let Some(&(i, _)) = places.first() {
+            let count = places.iter().take(TOGETHER).take_while(|place| place.0 == i).count();
+            columns.iter_mut().zip(&places[..count]).for_each(|(to, place)| *to = place.1);
+            // SAFETY: there are B² values for each place. Columns of a row increase and are below the number of nodes, so that x
+            // has B numbers for each, and B more before the last.
+            let sums = unsafe {
+                row_product::<V, T, I, P, B, B, true>(set, values.as_ptr(), &columns[..count], x.as_ptr())
+            };
+            let y = &mut y[(i as usize - rows.start) * B..][..B];
+            y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
+            (places, values) = (&places[count..], &values[count * B * B..]);
+        }
+    }
+
+    /// The kernel for any block size.
+    #[inline(always)]
+    fn any(self, b: usize) {
+        let first = self.rows.start;
+        for (i, j, block) in self.contact.blocks(self.rows) {
+            let (x, y) = (&self.x[j * b..(j + 1) * b], &mut self.y[(i - first) * b..(i - first + 1) * b]);
+            for (y, row) in y.iter_mut().zip(block.chunks_exact(b)) {
+                *y += row.iter().zip(x).map(|(a, &x)| a.to::<V>() * x).sum();
+            }
+        }
     }
 }
 

@@ -52,7 +52,9 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     }
 
     fn vector(&self, host: &[V]) -> Result<Vec<V>, Error> {
-        Ok(host.to_vec())
+        let mut v = vec![V::zero(); host.len()];
+        parallel::map(host, &mut v, |v| *v);
+        Ok(v)
     }
 
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
@@ -120,7 +122,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
 
     fn read(&self, v: &Vec<V>, host: &mut [V]) -> Result<(), Error> {
         same_length("host slice", v.len(), host.len())?;
-        host.copy_from_slice(v);
+        parallel::map(v, host, |v| *v);
         Ok(())
     }
 

@@ -128,11 +128,6 @@ impl Domains {
         }
     }
 
-    /// Multilevel Schwarz below one level of smoothed aggregation.
-    pub(crate) fn over(double: bool) -> Form {
-        Self { mas_coarse: Some(CoarseName::Sa), ..Self::default() }.parameters(double)
-    }
-
     /// The domains.
     fn schwarz(&self, mut parameters: Schwarz, double: bool) -> Schwarz {
         parameters.domain = self.mas_domain.map_or(parameters.domain, |m| m as usize);

@@ -191,11 +191,11 @@ fn options_of_sequences_have_an_effect() {
     let cases = [
         (
             "problem",
-            "@",
-            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:10",
+            "@ --precond mas",
+            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:10 --precond mas",
         ),
-        ("dt", "@", "--dt 0.05"),
-        ("rhs", "@", "--rhs ones"),
+        ("dt", "@ --precond mas", "--dt 0.05"),
+        ("rhs", "@ --precond mas", "--rhs ones"),
         ("sa-theta", SA, "--sa-theta 0.3"),
         ("sa-cycle", SA, "--sa-cycle w"),
         ("sa-smoother", SA, "--sa-smoother chebyshev"),
@@ -203,16 +203,16 @@ fn options_of_sequences_have_an_effect() {
         ("sa-levels", SA, "--sa-levels 1"),
         ("sa-coarse-size", "@ --precond sa", "--sa-coarse-size 30"),
         ("sa-modes", SA, "--sa-modes found:6"),
-        ("mas-domain", "@", "--mas-domain 4"),
-        ("mas-levels", "@ --mas-coarse domains --mas-domain 4", "--mas-levels 1"),
-        ("mas-exact", "@", "--mas-exact 0"),
-        ("mas-coarse", "@ --mas-domain 4", "--mas-coarse sa"),
-        ("mas-hybrid", "@", "--mas-hybrid"),
-        ("mas-modes", "@", "--mas-modes rigid"),
-        ("mas-weights", "@", "--mas-weights energy"),
-        ("mas-order", "@ --mas-domain 4", "--mas-order natural"),
-        ("mas-coupling", "@ --mas-domain 4", "--mas-coupling adjacency"),
-        ("mas-precision", "@", "--mas-precision f64"),
+        ("mas-domain", "@ --precond mas", "--mas-domain 4"),
+        ("mas-levels", "@ --precond mas --mas-coarse domains --mas-domain 4", "--mas-levels 1"),
+        ("mas-exact", "@ --precond mas", "--mas-exact 0"),
+        ("mas-coarse", "@ --precond mas --mas-domain 4", "--mas-coarse sa"),
+        ("mas-hybrid", "@ --precond mas", "--mas-hybrid"),
+        ("mas-modes", "@ --precond mas", "--mas-modes rigid"),
+        ("mas-weights", "@ --precond mas", "--mas-weights energy"),
+        ("mas-order", "@ --precond mas --mas-domain 4", "--mas-order natural"),
+        ("mas-coupling", "@ --precond mas --mas-domain 4", "--mas-coupling adjacency"),
+        ("mas-precision", "@ --precond mas", "--mas-precision f64"),
         ("as-domain", "@ --precond as", "--as-domain 4"),
         ("as-overlap", "@ --precond as", "--as-overlap 3"),
         ("as-inner", "@ --precond as", "--as-inner sweeps"),
@@ -224,32 +224,40 @@ fn options_of_sequences_have_an_effect() {
         ),
         (
             "threads",
-            "@",
-            "solve --threads 1 --report r.json --steps 2 --update build --problem cloth-contact:9",
+            "@ --precond mas",
+            "solve --threads 1 --report r.json --steps 2 --update build --problem cloth-contact:9 --precond mas",
         ),
-        ("tol", "@", "--tol 1e-3"),
-        ("atol", "@", "--atol 0.1"),
-        ("max-iterations", "@", "--max-iterations 2"),
-        ("precond", "@", "--precond jacobi"),
+        ("tol", "@ --precond mas", "--tol 1e-3"),
+        ("atol", "@ --precond mas", "--atol 0.1"),
+        ("max-iterations", "@ --precond mas", "--max-iterations 2"),
+        (
+            "precond",
+            "@ --precond mas",
+            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:9 --precond jacobi",
+        ),
         ("precision", "@ --precond ic0", "--precision mixed"),
         (
             "steps",
-            "@",
-            "solve --threads 2 --report r.json --steps 3 --update build --problem cloth-contact:9",
+            "@ --precond mas",
+            "solve --threads 2 --report r.json --steps 3 --update build --problem cloth-contact:9 --precond mas",
         ),
         (
             "update",
-            "@",
-            "solve --threads 2 --report r.json --steps 2 --update update --problem cloth-contact:9",
+            "@ --precond mas",
+            "solve --threads 2 --report r.json --steps 2 --update update --problem cloth-contact:9 --precond mas",
         ),
-        ("report", "@", "solve --threads 2 --steps 2 --update build --problem cloth-contact:9"),
-        ("plot", "@", "--plot p.svg"),
+        (
+            "report",
+            "@ --precond mas",
+            "solve --threads 2 --steps 2 --update build --problem cloth-contact:9 --precond mas",
+        ),
+        ("plot", "@ --precond mas", "--plot p.svg"),
         (
             "progress",
-            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:30",
+            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:30 --precond mas",
             "--progress 1e-4",
         ),
-        ("quiet", "@", "--quiet"),
+        ("quiet", "@ --precond mas", "--quiet"),
     ];
     let mut listed = listed("solve");
     // Any error would count as an effect, so the message of each refusal is checked.
@@ -274,7 +282,7 @@ fn options_of_sequences_have_an_effect() {
         ("dump", "--dump d"),
     ] {
         assert!(listed.remove(option), "--{option}");
-        let told = traces(&format!("{SEQUENCE} {change}"));
+        let told = traces(&format!("{SEQUENCE} --precond mas {change}"));
         let named = match option {
             "options" => "--method".to_owned(), // of the file
             "jump" | "share" => format!("takes no option `{option}`"),

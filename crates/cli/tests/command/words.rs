@@ -119,7 +119,7 @@ fn messages_name_options_and_no_items() {
             "solve --problem poisson2d:60 --method cg --precond none --precision f32 --tol 1e-12",
             "loosen the tolerance",
         ),
-        ("solve --problem stack:8 --steps 2 --max-iterations 1", "--max-iterations"),
+        ("solve --problem stack:8 --steps 2 --precond mas --max-iterations 1", "--max-iterations"),
     ] {
         let text = printed(words);
         assert!(text.contains(option), "{option}: {text}");

@@ -39,6 +39,8 @@ pub struct Decision {
     pub decided: Action,
     /// Whether this is the first decision of the run.
     pub first: bool,
+    /// Whether more rows changed than a patch is for.
+    pub many_touched: bool,
     /// The number of iterations of the previous solve and how it ended, if known.
     pub before: Option<(usize, Outcome)>,
     /// The number of iterations of the previous solve above which the preconditioner counts as stale.
@@ -60,6 +62,7 @@ impl fmt::Display for Decision {
             (Some((before, _)), Some(limit)) if before > limit => {
                 write!(f, ": {before} iterations, more than {limit}")
             }
+            (Some(_), Some(_)) if self.many_touched => write!(f, ": more than a tenth of the rows changed"),
             (Some((before, _)), Some(_)) if self.decided == Action::Build => {
                 write!(f, ": {before} iterations, and keeping the preconditioner failed recently")
             }
@@ -74,7 +77,8 @@ impl fmt::Display for Decision {
 ///
 /// The reference is the number of iterations of the first solve after a build. Later solves add their excess
 /// over this number to a sum of lost iterations. While the sum is at most `rebuild_cost`, the preconditioner is
-/// kept, or patched if rows changed. Above `rebuild_cost`, all values are updated. This schedule is the cheapest if
+/// kept, or patched if a few rows changed. If more than a tenth of the rows changed, it is built: structures that were chosen
+/// without the new couplings then take several times as many iterations. Above `rebuild_cost`, all values are updated. This schedule is the cheapest if
 /// the loss grows steadily from step to step. If a single solve loses more than `rebuild_cost`, keeping the
 /// preconditioner does not pay. The next four decisions are then builds, and afterwards keeping is tried
 /// again. Each further failure in a row doubles the number of builds, up to sixteen. So a run costs little
@@ -91,7 +95,7 @@ impl fmt::Display for Decision {
 /// let mut policy = RebuildPolicy::default();
 /// policy.rebuild_cost = 10;
 /// let mut decide = |touched, iterations| {
-///     let action = policy.decide(touched);
+///     let action = policy.decide(if touched { 0.01 } else { 0.0 });
 ///     policy.learn(iterations, Outcome::Converged); // after the solve
 ///     action
 /// };
@@ -131,6 +135,9 @@ const PATIENCE: usize = 4;
 /// The largest number of builds in a row after repeated failures.
 const MOST: usize = 16;
 
+/// The largest share of touched rows that are patched.
+const PATCHED: f64 = 0.1;
+
 /// The log keeps at least this many of the last decisions, and at most twice as many.
 const KEPT: usize = 256;
 
@@ -151,10 +158,10 @@ impl Default for RebuildPolicy {
 }
 
 impl RebuildPolicy {
-    /// Decides before the next solve. `touched` states whether some rows changed more than the others.
+    /// Decides before the next solve. `touched` is the share of the rows that changed more than the others, as by new contact.
     ///
     /// After a solve that did not converge, or of which [`learn`](Self::learn) was not told, the decision is a build.
-    pub fn decide(&mut self, touched: bool) -> Action {
+    pub fn decide(&mut self, touched: f64) -> Action {
         let last = self.log.last().copied();
         let before = last.and_then(|last| last.after);
         let limit = self.mark.map(|mark| mark.saturating_add(self.rebuild_cost.saturating_sub(self.lost)));
@@ -173,8 +180,8 @@ impl RebuildPolicy {
             self.forgotten += KEPT;
         }
         self.counts[action as usize] += 1;
-        let decided = action;
-        self.log.push(Decision { action, decided, first: last.is_none(), before, limit, after: None });
+        let (decided, first, many_touched) = (action, last.is_none(), touched > PATCHED);
+        self.log.push(Decision { action, decided, first, many_touched, before, limit, after: None });
         action
     }
 
@@ -192,7 +199,7 @@ impl RebuildPolicy {
     }
 
     /// The next decision, if the solve after action `last` took `lost` iterations more than the reference.
-    fn judge(&mut self, last: Action, lost: usize, touched: bool) -> Action {
+    fn judge(&mut self, last: Action, lost: usize, touched: f64) -> Action {
         self.lost = self.lost.saturating_add(lost);
         if last != Action::Build {
             if lost > self.rebuild_cost {
@@ -207,8 +214,9 @@ impl RebuildPolicy {
             return Action::Build;
         }
         match self.lost > self.rebuild_cost {
+            _ if touched > PATCHED => Action::Build,
             true => Action::Update,
-            false if touched => Action::Patch,
+            false if touched > 0.0 => Action::Patch,
             false => Action::Keep,
         }
     }

@@ -4,7 +4,7 @@ use super::*;
 fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     let mut policy = RebuildPolicy::default();
     let decide = |&its: &usize| {
-        let action = policy.decide(true);
+        let action = policy.decide(0.01);
         policy.learn(its, Outcome::Converged);
         action
     };
@@ -26,7 +26,7 @@ fn lost_iterations_add_up_to_the_rebuild_cost() {
 fn unlimited_rebuild_cost_keeps_the_preconditioner() {
     let mut policy = RebuildPolicy { rebuild_cost: usize::MAX, ..RebuildPolicy::default() };
     for iterations in [10, usize::MAX, usize::MAX] {
-        policy.decide(false);
+        policy.decide(0.0);
         policy.learn(iterations, Outcome::Converged);
     }
     assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
@@ -51,7 +51,7 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
     let run = |worse: usize| {
         let (mut policy, mut stale) = (RebuildPolicy::default(), 0);
         for _ in 0..60 {
-            stale = if policy.decide(true) == Action::Build { 0 } else { stale + 1 };
+            stale = if policy.decide(0.01) == Action::Build { 0 } else { stale + 1 };
             policy.learn(100 + worse * stale, Outcome::Converged);
         }
         policy.count(Action::Build)
@@ -66,7 +66,7 @@ fn the_log_is_bounded() {
     let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);
     let steps = 10 * KEPT + 3;
     for step in 0..steps {
-        policy.decide(step % 2 == 0);
+        policy.decide(if step % 2 == 0 { 0.01 } else { 0.0 });
         policy.learn(10, Outcome::Converged);
         assert!((KEPT.min(step + 1)..=2 * KEPT).contains(&policy.log().len()));
         if step == 2 * KEPT {
@@ -85,7 +85,7 @@ fn the_log_is_bounded() {
 fn the_decision_after_a_failed_solve_is_a_build_with_its_count() {
     let mut policy = RebuildPolicy::default();
     let mut decide = |iterations, outcome| {
-        let action = policy.decide(true);
+        let action = policy.decide(0.01);
         policy.learn(iterations, outcome);
         action
     };
@@ -108,7 +108,7 @@ fn a_solve_that_nobody_tells_about_counts_as_failed() {
     let mut policy = RebuildPolicy::default();
     policy.learn(3, Outcome::Converged);
     assert!(policy.log().is_empty());
-    assert_eq!([policy.decide(true), policy.decide(true)], [Action::Build; 2]);
+    assert_eq!([policy.decide(0.01), policy.decide(0.01)], [Action::Build; 2]);
 }
 
 /// A build in place of another action sets the reference, so more iterations after it are no loss.
@@ -116,12 +116,12 @@ fn a_solve_that_nobody_tells_about_counts_as_failed() {
 fn builds_that_were_not_decided_set_the_reference() {
     let mut policy = RebuildPolicy::default();
     policy.overrule(Action::Build);
-    assert_eq!((policy.decide(false), policy.learn(10, Outcome::Converged)), (Action::Build, ()));
-    assert_eq!(policy.decide(false), Action::Keep);
+    assert_eq!((policy.decide(0.0), policy.learn(10, Outcome::Converged)), (Action::Build, ()));
+    assert_eq!(policy.decide(0.0), Action::Keep);
     policy.overrule(Action::Build);
     policy.learn(90, Outcome::Converged);
     assert_eq!(
-        (policy.decide(true), policy.count(Action::Build), policy.count(Action::Keep)),
+        (policy.decide(0.01), policy.count(Action::Build), policy.count(Action::Keep)),
         (Action::Patch, 2, 0)
     );
     let text = policy.to_string();
@@ -133,15 +133,15 @@ fn builds_that_were_not_decided_set_the_reference() {
 fn updates_that_are_not_done_forget_nothing() {
     let mut policy = RebuildPolicy::default();
     for iterations in [10, 24, 24] {
-        policy.decide(false);
+        policy.decide(0.0);
         policy.learn(iterations, Outcome::Converged);
     }
-    assert_eq!(policy.decide(false), Action::Update);
+    assert_eq!(policy.decide(0.0), Action::Update);
     policy.overrule(Action::Keep);
     policy.learn(10, Outcome::Converged);
-    assert_eq!(policy.decide(false), Action::Update);
+    assert_eq!(policy.decide(0.0), Action::Update);
     policy.learn(24, Outcome::Converged);
-    assert_eq!(policy.decide(false), Action::Keep);
+    assert_eq!(policy.decide(0.0), Action::Keep);
 }
 
 #[test]

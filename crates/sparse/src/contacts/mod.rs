@@ -9,6 +9,8 @@ mod fill;
 mod stencil;
 mod sums;
 
+use std::ops::Range;
+
 use coarsen_core::Real;
 
 use crate::SparseError;
@@ -163,16 +165,19 @@ impl<T: Real> Contacts<T> {
     }
 
     /// The blocks of the given block rows, in order, as (row, column, values).
-    pub fn blocks(
-        &self,
-        rows: std::ops::Range<usize>,
-    ) -> impl ExactSizeIterator<Item = (usize, usize, &[T])> {
+    pub fn blocks(&self, rows: Range<usize>) -> impl ExactSizeIterator<Item = (usize, usize, &[T])> {
+        let (places, values) = self.rows(rows);
+        let values = values.chunks_exact(self.block * self.block);
+        places.iter().zip(values).map(|(&(i, j), v)| (i as usize, j as usize, v))
+    }
+
+    /// The places and the values of the blocks of the given block rows.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> (&[(u32, u32)], &[T]) {
         let size = self.block * self.block;
         let first = self.places.partition_point(|p| (p.0 as usize) < rows.start);
         let count = self.places[first..].partition_point(|p| (p.0 as usize) < rows.end);
         let range = first..first + count;
-        let values = self.values[range.start * size..range.end * size].chunks_exact(size);
-        self.places[range].iter().zip(values).map(|(&(i, j), v)| (i as usize, j as usize, v))
+        (&self.places[range.clone()], &self.values[range.start * size..range.end * size])
     }
 }
 

@@ -19,7 +19,7 @@ use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
 
 use crate::arguments::files::outputs;
-use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve, threads};
+use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve, UpdatePolicy, threads};
 use crate::console::{complain, report};
 use crate::decision::decide::used;
 use crate::error::Failure;
@@ -100,7 +100,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         sequence_solver.set(&sequence)?;
     }
     progress.clear();
-    Ok(Table::new(options, threads, &sequence, &sequence_solver, rows))
+    Ok(Table::new(options, threads, &sequence, rows))
 }
 
 /// Rejects options that a sequence would ignore.
@@ -110,6 +110,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         let cure = "give --problem cloth-contact:N or stack:N, or leave --steps out";
         return Err(Failure::usage(format!("--steps needs a sequence; {cure}")));
     }
+    let auto = options.precond == Precond::Auto;
     let ignored = [
         (given.source.contact.is_some(), "--contact"),
         (given.source.coordinates.is_some(), "--coordinates"),
@@ -124,7 +125,8 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
         (options.time_limit.is_some(), "--time-limit"),
         (given.symmetrize, "--symmetrize"),
-        (given.memory() != MEMORY, "--memory"),
+        (given.memory() != MEMORY && !auto, "--memory without --precond auto"),
+        (options.update != UpdatePolicy::Policy && auto, "--update without --precond (auto decides)"),
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];
@@ -133,5 +135,6 @@ fn check(options: &Solve) -> Result<(), Failure> {
             "a sequence of systems does not support {option}; leave it out, or solve a single system"
         )));
     }
-    used(given, &[SequenceSolver::taken(options.precond)], options.precond == Precond::Auto)
+    let named = [options.precond];
+    used(given, if auto { &[] } else { &named }, false)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::arguments::{Precond, Solve, UpdatePolicy, name};
 use crate::console::count;
 use crate::report::json::Versions;
-use crate::run::sequence_solver::{SequenceSolver, Solved};
+use crate::run::sequence_solver::Solved;
 
 /// The results of one step.
 #[derive(Serialize)]
@@ -35,10 +35,7 @@ impl Row {
 pub(crate) struct Table {
     pub(crate) source: String,
     n: usize,
-    /// The preconditioner of the first step.
     pub(crate) precond: Precond,
-    /// The reason for the preconditioner that `auto` chose.
-    because: &'static str,
     pub(crate) update: UpdatePolicy,
     threads: usize,
     tolerance: f64,
@@ -47,18 +44,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(
-        options: &Solve,
-        threads: usize,
-        sequence: &Sequence,
-        sequence_solver: &SequenceSolver,
-        rows: Vec<Row>,
-    ) -> Self {
+    pub(super) fn new(options: &Solve, threads: usize, sequence: &Sequence, rows: Vec<Row>) -> Self {
         Self {
             source: sequence.name().to_owned(),
             n: sequence.elastic().shape().0,
-            precond: sequence_solver.precond(),
-            because: sequence_solver.because(),
+            precond: options.precond,
             update: options.update,
             threads,
             tolerance: options.given.tol,
@@ -80,20 +70,31 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, n, threads, tolerance, because, .. } = self;
+        let Self { source, n, threads, tolerance, .. } = self;
         let (precond, update) = (name(self.precond), name(self.update));
         let [unknowns, steps, threads] = [(*n, "unknown"), (self.rows.len(), "step"), (*threads, "thread")]
             .map(|(n, what)| count(n, what));
         writeln!(f, "{source}: {unknowns}, {steps}, to {tolerance:.0e}")?;
-        writeln!(f, "cg with {precond}{because}, policy {update}, on {threads}\n")?;
+        match self.precond {
+            Precond::Auto => writeln!(f, "auto, on {threads}\n")?,
+            _ => writeln!(f, "cg with {precond}, policy {update}, on {threads}\n")?,
+        }
         writeln!(
             f,
-            "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"
+            "step     pairs  touched  done    with          reused              assembly s  setup s  iterations  solve s  residual"
         )?;
         for row in &self.rows {
             let Row { step, pairs, touched, assembly_seconds, solved } = row;
             let Solved {
-                action, reused, setup_seconds, iterations, solve_seconds, residual, outcome, ..
+                precond,
+                action,
+                reused,
+                setup_seconds,
+                iterations,
+                solve_seconds,
+                residual,
+                outcome,
+                ..
             } = solved;
             let ended = match outcome {
                 Outcome::Converged => String::new(),
@@ -101,7 +102,7 @@ impl fmt::Display for Table {
             };
             writeln!(
                 f,
-                "{step:>4} {pairs:>9} {touched:>8}  {:<7} {reused:<19} {assembly_seconds:>10.3} {setup_seconds:>8.3} \
+                "{step:>4} {pairs:>9} {touched:>8}  {:<7} {precond:<13} {reused:<19} {assembly_seconds:>10.3} {setup_seconds:>8.3} \
                  {iterations:>11} {solve_seconds:>8.3}  {residual:.2e}{ended}",
                 action.name()
             )?;
@@ -113,7 +114,7 @@ impl fmt::Display for Table {
         ]
         .map(|column| self.sum(column));
         let iterations = self.sum(|row| row.solved.iterations as f64);
-        writeln!(f, "all {:>51} {assembly:>10.3} {setup:>8.3} {iterations:>11} {solve:>8.3}", "")?;
+        writeln!(f, "all {:>65} {assembly:>10.3} {setup:>8.3} {iterations:>11} {solve:>8.3}", "")?;
         writeln!(f, "\nsetup and solve together {:.3} s; decisions:", setup + solve)?;
         self.rows.iter().try_for_each(|row| writeln!(f, "{:>4}  {}", row.step, row.solved.because))
     }
