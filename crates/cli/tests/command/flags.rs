@@ -159,7 +159,7 @@ const SOLVE: [Case; 21] = [
     ("max-iterations", "@ a.mtx --method cg --precond none", "--max-iterations 2"),
     ("time-limit", "@ a.mtx --method cg --precond none", "--time-limit 1e-9"),
     ("options", "@ a.mtx", "--options minres.toml"),
-    ("progress", "@ --problem elasticity3d:6 --method cg", "--progress 1e-4"),
+    ("progress", "@ --problem elasticity3d:14 --method cg", "--progress 1e-4"),
     ("method", "@ a.mtx", "--method minres"),
     ("precond", "@ a.mtx --method cg", "--precond jacobi"),
     ("backend", "@ a.mtx", "--backend opencl:99"),
