@@ -106,8 +106,10 @@ fn every_action_solves_the_constrained_system() {
         // Measured: 230 for 266 with Schwarz. The hierarchy has one level, which is exact unless it is patched: 43 for 4.
         let [built, updated, patched, decided] = counts[..] else { panic!("{counts:?}") };
         assert!(updated <= built + 4, "{counts:?}");
-        assert!(patched.max(decided) <= updated + 45, "{counts:?}");
-        assert!(exact || patched.max(decided) <= updated + updated / 10, "{counts:?}");
+        assert!(patched <= updated + 45, "{counts:?}");
+        assert!(exact || patched <= updated + updated / 10, "{counts:?}");
+        // The policy builds, as more than a tenth of the rows is touched in each step.
+        assert_eq!(decided, built, "{counts:?}");
     }
 }
 
@@ -123,7 +125,7 @@ fn rows_are_found_and_errors_lead_to_builds() {
     let mut touched = Vec::new();
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
     step.set(System { contact: Some(&second), ..p.system() }).unwrap();
-    assert_eq!(step.update().unwrap().action, Action::Patch);
+    assert_eq!(step.update().unwrap().action, Action::Build); // more than a tenth of the rows is touched
     second.touched_since(&first, &mut touched);
     assert_eq!(step.touched(), touched);
     step.set(p.system()).unwrap(); // no contact

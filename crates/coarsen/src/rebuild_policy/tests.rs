@@ -150,6 +150,7 @@ fn decisions_tell_their_reason() {
         action: Action::Build,
         decided: Action::Build,
         first: true,
+        many_touched: false,
         before: None,
         limit: None,
         after: None,
@@ -157,4 +158,20 @@ fn decisions_tell_their_reason() {
     assert!(decision.to_string().ends_with(": the first"), "{decision}");
     let unknown = Decision { first: false, ..decision };
     assert!(unknown.to_string().ends_with("was not reported"), "{unknown}");
+}
+
+/// New couplings of many rows need another structure, however few iterations the last solve took.
+#[test]
+fn many_touched_rows_are_built_for() {
+    let mut policy = RebuildPolicy::default();
+    let mut decide = |touched| {
+        let action = policy.decide(touched);
+        policy.learn(20, Outcome::Converged);
+        action
+    };
+    assert_eq!(
+        [0.0, 0.05, 0.3, 0.05].map(&mut decide),
+        [Action::Build, Action::Patch, Action::Build, Action::Patch]
+    );
+    assert!(policy.to_string().contains("build: more than a tenth of the rows changed"), "{policy}");
 }
