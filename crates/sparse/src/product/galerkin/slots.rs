@@ -55,25 +55,26 @@ impl<T: Real> Slots<T> {
         let (a, p) = (factors.a.pattern(), factors.p.pattern);
         let mut slots = Self { lengths: Vec::new(), positions: Vec::new(), q: Vec::new() };
         // For each column of Q, the last row that has it, and its position there.
-        let (mut seen, mut place) = (vec![usize::MAX; coarse.columns()], vec![0_u32; coarse.columns()]);
+        let mut places = vec![[u32::MAX, 0]; coarse.columns()];
         let (mut columns, mut longest) = (Vec::new(), 0);
         for i in fine.clone() {
             if own(p, i, rows).next().is_none() {
                 continue;
             }
             columns.clear();
-            for column in a.row(i).iter().flat_map(|&j| p.row(j as usize)) {
-                if seen[*column as usize] != i {
-                    seen[*column as usize] = i;
-                    columns.push(*column);
+            for &column in a.row(i).iter().flat_map(|&j| p.row(j as usize)) {
+                let last = &mut places[column as usize][0];
+                if *last != i as u32 {
+                    *last = i as u32;
+                    columns.push(column);
                 }
             }
             columns.sort_unstable();
-            columns.iter().enumerate().for_each(|(at, &column)| place[column as usize] = at as u32);
+            columns.iter().zip(0..).for_each(|(&column, at)| places[column as usize][1] = at);
             longest = longest.max(columns.len());
             slots.lengths.push(columns.len() as u32);
-            for column in a.row(i).iter().flat_map(|&j| p.row(j as usize)) {
-                slots.push(place[*column as usize], columns.len());
+            for &j in a.row(i) {
+                slots.push(p.row(j as usize).iter().map(|&column| places[column as usize][1]), columns.len());
             }
             for at in own(p, i, rows) {
                 slots.push_row(coarse.row(p.indices()[at] as usize), &columns);
@@ -85,20 +86,27 @@ impl<T: Real> Slots<T> {
         slots
     }
 
-    fn push(&mut self, position: u32, len: usize) {
-        self.positions.extend_from_slice(&position.to_le_bytes()[..bytes(len)]);
+    /// Appends positions in a row of `len` blocks.
+    #[inline]
+    fn push(&mut self, positions: impl Iterator<Item = u32>, len: usize) {
+        match bytes(len) {
+            1 => self.positions.extend(positions.map(|position| position as u8)),
+            2 => positions.for_each(|position| self.positions.extend((position as u16).to_le_bytes())),
+            _ => positions.for_each(|position| self.positions.extend(position.to_le_bytes())),
+        }
     }
 
     /// Appends the positions of `columns` in a coarse row, which has all of them; both are sorted.
     fn push_row(&mut self, row: &[u32], columns: &[u32]) {
-        let mut at = 0;
-        for &column in columns {
-            at += match row.len() > LONG * columns.len() {
+        let (mut at, long) = (0, row.len() > LONG * columns.len());
+        let positions = columns.iter().map(|&column| {
+            at += match long {
                 true => row[at..].partition_point(|&c| c < column),
                 false => row[at..].iter().take_while(|&&c| c < column).count(),
             };
-            self.push(at as u32, row.len());
-        }
+            at as u32
+        });
+        self.push(positions, row.len());
     }
 
     pub(super) fn bytes(&self) -> usize {
