@@ -61,11 +61,11 @@ const SHARE: usize = 4096;
 /// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
 /// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
 /// coarse row, and two to four times its rows of A_c. There are at most as many
-/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full blocks
-/// of P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block product. If every fine node has at
-/// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes
-/// per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row
-/// of A and coarse node to which it is coupled.
+/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full
+/// blocks of P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block product.
+/// If every fine node has at most one coarse node, and P has identities or four weights of three unknowns, threads keep
+/// lists instead: 4 bytes per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for
+/// weights 4 bytes per row of A and coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -77,7 +77,7 @@ const SHARE: usize = 4096;
 /// let mut plan = GalerkinPlan::new(&a, &p)?;
 /// let mut coarse = plan.build(&a, &p)?;
 /// assert_eq!(coarse.values(), [2.0]);
-/// plan.update(&a, &p, &mut coarse)?; // new values: no allocation
+/// plan.update(&a, &p, &mut coarse)?; // new values: only the first update allocates
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 #[derive(Clone, Debug)]
