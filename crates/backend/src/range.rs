@@ -75,10 +75,25 @@ pub fn check_blocks<T: Real, S: Real>(what: &'static str, blocks: &DenseBlocks<T
     }
     let (values, size) = (blocks.values(), blocks.size());
     let largest = |row: &[T]| row.iter().fold(T::zero(), |most, v| most.max(v.abs()));
-    let fit =
-        |rows: Groups<&[T]>| rows.0.chunks_exact(size).try_for_each(|row| within::<T, S>(what, largest(row)));
+    let fit = |rows: Groups<&[T]>| {
+        if size == 1 && all_within::<T, S>(rows.0) {
+            return Ok(());
+        }
+        rows.0.chunks_exact(size).try_for_each(|row| within::<T, S>(what, largest(row)))
+    };
     let first = |left: Result<(), Error>, right| left.and(right);
     tree(Groups(values, size), 1024, parallel::worth(values.len()), &fit, &first)
+}
+
+/// Whether storage can hold all values that are numbers, and none of them is 0.
+fn all_within<T: Real, S: Real>(values: &[T]) -> bool {
+    let ends = [T::infinity(), T::zero()];
+    let [least, most] = values.iter().fold(ends, |[least, most], v| {
+        let size = v.abs();
+        [if size < least { size } else { least }, if size > most { size } else { most }]
+    });
+    let stored = [least, most].map(|size| size.to::<S>());
+    stored[0] > S::zero() && stored[1].is_finite()
 }
 
 /// Returns an error if `found` is not `expected`.

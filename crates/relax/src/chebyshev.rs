@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    StoredBySmoother, Update, check_blocks, check_storable,
+    StoredBySmoother, Update, check_blocks, check_range, check_storable,
 };
 use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
@@ -111,6 +111,17 @@ impl Chebyshev {
         m.check_positive(a, self.name())
     }
 
+    /// As [`fill`](Self::fill), in one pass over A that also finds its largest value, for a symmetric finite matrix of scalars
+    /// that is not known to be one. Returns this value; `None`, with arbitrary `m`, in all other cases.
+    fn fill_symmetric<T: Real>(&self, a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<Option<T>, SetupError> {
+        let fits = !self.symmetric && self.scaling == Scaling::Inverse && a.block() == (1, 1);
+        let largest = fits.then(|| invert_symmetric(a, m)).flatten();
+        if largest.is_some() {
+            m.check_positive(a, self.name())?;
+        }
+        Ok(largest)
+    }
+
     /// Returns 1/θ, the factor of the first correction d = M r / θ, and the factors ω and β of the corrections
     /// d ← β d + ω M r for k = 1 to m − 1, if the spectrum of M A is at most `radius`.
     ///
@@ -138,13 +149,11 @@ impl Chebyshev {
     }
 }
 
-/// Inverts the diagonal of a symmetric finite matrix of scalars, in the pass that finds that it is one. Returns `false`, with
-/// arbitrary `m`, for other matrices and for a diagonal without inverses.
-fn invert_symmetric<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> bool {
-    let largest = a.symmetric_diagonal(Bsr::<T>::symmetry_tolerance(), m.values_mut());
-    if largest.is_none_or(T::is_nan) {
-        return false;
-    }
+/// Inverts the diagonal of a symmetric finite matrix of scalars, in the pass that finds that it is one. Returns its largest
+/// value; `None`, with arbitrary `m`, for other matrices and for a diagonal without inverses.
+fn invert_symmetric<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Option<T> {
+    let found = a.symmetric_diagonal(Bsr::<T>::symmetry_tolerance(), m.values_mut());
+    let largest = found.filter(|largest| !largest.is_nan())?;
     let invert = |d: &mut [T]| {
         d.iter_mut().fold(true, |regular, d| {
             *d = T::one() / *d;
@@ -152,7 +161,7 @@ fn invert_symmetric<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> bool {
         })
     };
     let worth = parallel::worth(a.shape().0);
-    tree(m.values_mut(), parallel::LEAF, worth, &invert, &|left, right| left & right)
+    tree(m.values_mut(), parallel::LEAF, worth, &invert, &|left, right| left & right).then_some(largest)
 }
 
 /// Returns an error if the interval is empty or reaches 0.
@@ -192,11 +201,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         let a = &*checks::square(&system)?;
         let b = a.block().0;
         let mut host = DenseBlocks::new(b, vec![T::zero(); a.pattern().rows() * b * b])?;
-        let fits = !self.symmetric && self.scaling == Scaling::Inverse && b == 1;
-        let symmetric = fits && invert_symmetric(a, &mut host);
-        if symmetric {
-            host.check_positive(a, self.name())?;
-        } else {
+        let symmetric = self.fill_symmetric(a, &mut host)?.is_some();
+        if !symmetric {
             a.check_finite()?;
             self.fill(a, &mut host)?;
         }
@@ -342,10 +348,16 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
-        check_storable::<T, B::Stored>("the matrix", a)?;
-        self.parameters.fill(a, &mut self.host)?;
+        let largest = self.parameters.fill_symmetric(a, &mut self.host)?;
+        if let Some(largest) = largest {
+            check_range::<T, B::Stored>("the matrix", &[largest])?;
+        } else {
+            check_storable::<T, B::Stored>("the matrix", a)?;
+            self.parameters.fill(a, &mut self.host)?;
+        }
         check_blocks::<T, B::Stored>("the block diagonal", &self.host)?;
-        self.next = checks::radius_and_kind(self.parameters.symmetric, &mut self.spectrum, a, &self.host)?;
+        let symmetric = largest.is_some() || self.parameters.symmetric;
+        self.next = checks::radius_and_kind(symmetric, &mut self.spectrum, a, &self.host)?;
         Ok(Reused::Structure)
     }
 

@@ -48,13 +48,11 @@ fn add_block<const B: usize, T: Real, E: Real>(
 pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, raise: f64, out: &mut [S]) {
     for j in 0..n {
         for i in j..n {
-            let first = tile(n, i, j);
-            for c in 0..SIDE {
-                let s = scale[j * SIDE + c];
-                for r in 0..SIDE {
-                    let at = first + c * SIDE + r;
-                    out[at] = S::from_f64(m[at].as_f64() * (s * scale[i * SIDE + r]));
-                }
+            let tile = tile(n, i, j)..tile(n, i, j) + AREA;
+            let (columns, rows) = (m[tile.clone()].as_chunks::<SIDE>().0, scale.as_chunks::<SIDE>().0[i]);
+            let out = out[tile].as_chunks_mut::<SIDE>().0;
+            for ((from, to), s) in columns.iter().zip(out).zip(&scale[j * SIDE..]) {
+                (0..SIDE).for_each(|r| to[r] = S::from_f64(from[r].as_f64() * (s * rows[r])));
             }
         }
     }

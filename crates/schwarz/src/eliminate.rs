@@ -199,14 +199,15 @@ fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
         }
         least = least.min(pivot);
         d[k] = one / pivot;
-        let mut factors = [zero; SIDE];
-        (k + 1..SIDE).for_each(|i| factors[i] = -(t[k][i] * d[k]));
-        let lanes: I::Eight = load(set, &factors);
+        let below: [E; SIDE] = std::array::from_fn(|i| if i > k { -one } else { zero });
+        let none = I::Eight::zero(set);
+        let factors = load::<E, E, I>(set, &t[k]).mul_add(I::Eight::splat(set, d[k]), none);
+        let lanes = factors.mul_add(load(set, &below), none);
         for column in t.iter_mut() {
             let row = I::Eight::splat(set, column[k]);
             store::<E, I>(lanes.mul_add(row, load(set, column)), column);
         }
-        t[k] = factors; // of L⁻¹; U is not needed
+        store::<E, I>(lanes, &mut t[k]); // of L⁻¹; U is not needed
         t[k][k] = one;
     }
     let rows = transpose(t);

@@ -11,7 +11,7 @@
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::tree;
-use coarsen_core::{Cancel, Real, compiled};
+use coarsen_core::{Cancel, Real, compiled, simd};
 
 use crate::backend::Packed;
 use crate::dense::{add, block_diagonal, raise, trusted, write};
@@ -30,6 +30,9 @@ const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
 /// A diagonal entry of a coarse matrix is round-off if it is below this multiple of EPSILON times the sum of
 /// its terms. Its body is then free.
 const ROUND_OFF: f64 = 64.0;
+
+/// The size of a cache line in bytes.
+const LINE: usize = 64;
 
 /// The input of the numeric phase of one level.
 pub(crate) struct Stage<'a, T> {
@@ -125,8 +128,11 @@ impl<T: Real> Stage<'_, T> {
             tasks.targets;
         let Some(workspace) = tasks.workspaces.first_mut() else { return Ok(()) };
         let (first_value, first_block) = (domain_level.offsets[base], domain_level.coarse.offsets()[base]);
-        for &d in which {
+        for (at, &d) in which.iter().enumerate() {
             SetupError::unless_cancelled(self.cancel)?;
+            if let Some(&next) = which.get(at + 1) {
+                self.prefetch(next as usize);
+            }
             let d = d as usize;
             self.scales(d, workspace);
             let out =
@@ -137,23 +143,36 @@ impl<T: Real> Stage<'_, T> {
                 let row = (row.start - first_block) * area..(row.end - first_block) * area;
                 self.coarse_row(d, &mut coarse[row]);
                 let sums = &mut sizes[(d - base) * block..(d - base + 1) * block];
-                self.coarse_sizes(d, &mut workspace.diagonal, sums);
+                self.coarse_sizes(d, &workspace.sums, sums);
             }
         }
         Ok(())
     }
 
-    /// Computes 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off.
+    /// Prefetches the rows of the nodes of domain d.
+    fn prefetch(&self, d: usize) {
+        let (pattern, area) = (self.source.pattern(), self.source.block().pow(2));
+        for &i in self.plan.domain_levels[self.level].domains.nodes(d) {
+            let range = pattern.range(i as usize);
+            let row = &self.source.matrix.values()[range.start * area..range.end * area];
+            row.iter().step_by(LINE / size_of::<T>()).for_each(|v| simd::prefetch(v));
+        }
+    }
+
+    /// Computes 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off, and the sums of a_kk over the
+    /// nodes.
     fn scales(&self, d: usize, workspace: &mut TaskWorkspace<T>) {
-        let TaskWorkspace { scale, diagonal, .. } = workspace;
+        let TaskWorkspace { scale, diagonal, sums, .. } = workspace;
         let b = self.source.block();
         let domains = &self.plan.domain_levels[self.level].domains;
         scale.fill(0.0);
+        sums.fill(T::zero());
         for (a, &i) in domains.nodes(d).iter().enumerate() {
             diagonal.fill(T::zero());
             self.source.diagonal(i as usize, diagonal);
             for k in 0..b {
                 scale[a * b + k] = diagonal[k * (b + 1)].as_f64();
+                sums[k] += diagonal[k * (b + 1)];
             }
         }
         if let Some(contact) = &self.contact {
@@ -254,19 +273,16 @@ impl<T: Real> Stage<'_, T> {
         }
     }
 
-    /// Computes the sums of diagonal entries for the unknowns of supernode d.
-    fn coarse_sizes(&self, d: usize, diagonal: &mut [T], sums: &mut [T]) {
+    /// Computes the sums of diagonal entries of the finest level for the unknowns of supernode d. `here` are those of the
+    /// entries of this level.
+    fn coarse_sizes(&self, d: usize, here: &[T], sums: &mut [T]) {
+        if self.sizes.is_empty() {
+            return sums.copy_from_slice(here);
+        }
         let b = sums.len();
         sums.fill(T::zero());
         for &i in self.plan.domain_levels[self.level].domains.nodes(d) {
-            let i = i as usize;
-            if !self.sizes.is_empty() {
-                sums.iter_mut().zip(&self.sizes[i * b..]).for_each(|(s, &v)| *s += v);
-                continue;
-            }
-            diagonal.fill(T::zero());
-            self.source.diagonal(i, diagonal);
-            (0..b).for_each(|k| sums[k] += diagonal[k * (b + 1)]);
+            sums.iter_mut().zip(&self.sizes[i as usize * b..]).for_each(|(s, &v)| *s += v);
         }
     }
 }

@@ -60,6 +60,8 @@ pub(crate) struct TaskWorkspace<T> {
     pub(crate) double: Workspace<f64>,
     pub(crate) scale: Vec<f64>,
     pub(crate) diagonal: Vec<T>,
+    /// For each unknown of a node, the sum of the diagonal entries of a domain.
+    pub(crate) sums: Vec<T>,
 }
 
 /// The maximal number of tasks of a level.
@@ -80,6 +82,7 @@ impl<T: Real> TaskWorkspace<T> {
             double: Workspace::new(rows),
             scale: vec![0.0; rows],
             diagonal: vec![T::zero(); plan.block().pow(2)],
+            sums: vec![T::zero(); plan.block()],
         };
         (0..domains.div_ceil(DOMAINS).clamp(1, WORKSPACES)).map(workspace).collect()
     }

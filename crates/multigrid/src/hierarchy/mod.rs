@@ -253,7 +253,7 @@ impl<T: Real> Host<T> {
     /// products once `cancel` is set.
     fn new<B: Backend>(
         a: &Bsr<T>,
-        largest: Option<T>,
+        SmootherFacts { largest, inverses, .. }: SmootherFacts<'_, T>,
         mut coarse: Step<T>,
         method: &dyn Method<T, B>,
         cancel: Option<&Cancel>,
@@ -274,7 +274,7 @@ impl<T: Real> Host<T> {
             // Nodes with an unknown without a basis function are never certain to be regular.
             let largest = largest.filter(|_| p.block().1 > 1 && coarse.without_basis.is_empty());
             if !largest.is_some_and(|largest| rigid_modes.is_regular(&matrix, largest, p, transpose)) {
-                rigid_modes.regularise(&mut matrix, a, p, transpose);
+                rigid_modes.regularise(&mut matrix, (a, inverses), p, transpose);
             }
         }
         let decoupled = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
@@ -346,7 +346,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             inverses.check_positive(a, method.name())?;
         }
         timed(&mut seconds.products, || {
-            let host = Host::new(a, largest, coarse, method, grid.cancel)?;
+            let host = Host::new(a, smoother.facts(), coarse, method, grid.cancel)?;
             let (n, coarse) = host.coarse.prolongation.shape();
             let zeros = |n: usize| backend.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;

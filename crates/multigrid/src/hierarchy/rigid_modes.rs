@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use coarsen_backend::DenseBlocks;
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::small_dense::Cholesky;
 use coarsen_core::{Real, largest};
@@ -94,7 +95,8 @@ impl<T: Real> RigidModes<T> {
         }
     }
 
-    /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP.
+    /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP. `inverses` are those of the diagonal
+    /// blocks of A, or of larger ones.
     ///
     /// For semidefinite A, vᵀ Pᵀ A P v = 0 implies A P v = 0. The right-hand side of a solvable system is
     /// orthogonal to P v, so the added term only makes the block regular. An indefinite block is left
@@ -102,11 +104,12 @@ impl<T: Real> RigidModes<T> {
     pub(super) fn regularise(
         &mut self,
         coarse: &mut Bsr<T>,
-        a: &Bsr<T>,
+        (a, inverses): (&Bsr<T>, Option<&DenseBlocks<T>>),
         p: &Prolongation<T>,
         transpose: &TransposePlan,
     ) {
-        if p.block() == (1, 1) && stiff(coarse, a, p, transpose) {
+        let largest = || inverses.map_or_else(|| largest(a.values()), largest_diagonal);
+        if p.block() == (1, 1) && stiff(coarse, largest(), p, transpose) {
             return;
         }
         self.measure(a, p, transpose);
@@ -177,15 +180,22 @@ impl<T: Real> RigidModes<T> {
     }
 }
 
-/// Whether certainly no scalar C is near 0. S is bounded from above by the largest entries of A and P.
+/// The largest diagonal entry of a matrix of scalars, from the positive inverses of its diagonal.
+fn largest_diagonal<T: Real>(inverses: &DenseBlocks<T>) -> T {
+    let least = |d: &[T]| d.iter().fold(T::infinity(), |least, &d| if d < least { d } else { least });
+    let (values, worth) = (inverses.values(), parallel::worth(inverses.values().len()));
+    tree(values, parallel::LEAF, worth, &least, &|a: T, b: T| if a < b { a } else { b }).recip()
+}
+
+/// Whether certainly no scalar C is near 0. S is bounded from above by the largest entries of P and of the diagonal of A.
 pub(super) fn stiff<T: Real>(
     coarse: &Bsr<T>,
-    a: &Bsr<T>,
+    diagonal: T,
     p: &Prolongation<T>,
     transpose: &TransposePlan,
 ) -> bool {
     let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
-    let tiny = T::from_f64(MARGIN * ROUND_OFF * T::EPSILON.as_f64()) * largest(a.values()) * step * step;
+    let tiny = T::from_f64(MARGIN * ROUND_OFF * T::EPSILON.as_f64()) * diagonal * step * step;
     let (pattern, restriction) = (coarse.pattern(), transpose.pattern());
     let leaf = |mut nodes: Range<usize>| {
         nodes.all(|j| {

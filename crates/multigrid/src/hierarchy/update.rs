@@ -236,7 +236,7 @@ impl<T: Real> Host<T> {
                 let largest = fine.largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
                 if !largest.is_some_and(|largest| self.rigid_modes.is_regular(&matrix, largest, p, transpose))
                 {
-                    self.rigid_modes.regularise(&mut matrix, fine.a, p, transpose);
+                    self.rigid_modes.regularise(&mut matrix, (fine.a, fine.inverses), p, transpose);
                 }
             }
             Ok::<_, SetupError>(matrix)

@@ -97,10 +97,41 @@ fn rows_of_any_length_are_summed() {
     let mut product = plan.build(&a, &p).unwrap();
     let expected = multiply(&p.transpose().unwrap(), &multiply(&a, &p).unwrap()).unwrap();
     assert_eq!(product, expected);
+    // The first update replaces the tables by positions.
+    plan.update(&a, &p, &mut product).unwrap();
+    assert_eq!(product, expected);
     let bytes = plan.bytes();
     plan.update(&a, &p, &mut product).unwrap();
     assert_eq!((&product, plan.bytes()), (&expected, bytes));
     assert_eq!(plan.build(&a, &p).unwrap(), expected);
+}
+
+/// Positions in rows of up to 256 blocks take one byte, in longer ones two and then four.
+#[test]
+fn updates_sum_rows_of_any_length() {
+    let star = |n: u32, block: (usize, usize)| {
+        let places: Vec<_> = (1..n).flat_map(|i| [(0, i), (i, 0)]).chain((0..n).map(|i| (i, i))).collect();
+        let values = random::vector(places.len() * block.0 * block.1, 5);
+        exact(assembly::from_blocks((n as usize, n as usize), block, &places, &values).unwrap())
+    };
+    for (n, (b, k)) in
+        [(256, (1, 1)), (257, (1, 1)), (70_000, (1, 1)), (256, (3, 6)), (300, (3, 6)), (300, (2, 2))]
+    {
+        let a = star(n, (b, b));
+        let each: Vec<_> = (0..n).map(|i| (i, (i * 11 + 1) % n)).collect();
+        let values = random::vector(n as usize * b * k, 6);
+        let p = exact(assembly::from_blocks((n as usize, n as usize), (b, k), &each, &values).unwrap());
+        let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+        let built = plan.build(&a, &p).unwrap();
+        let mut updated = built.clone();
+        for _ in 0..2 {
+            updated.values_mut().fill(f64::NAN); // old values have no effect
+            plan.update(&a, &p, &mut updated).unwrap();
+            assert_eq!(updated, built, "{n} {b} {k}");
+        }
+        let once = plan.build(&a, &p).unwrap();
+        assert_eq!(once, built, "a build after updates, {n} {b} {k}");
+    }
 }
 
 /// The first row that is summed is that of a node coupled to all: the tables of the others stay small.

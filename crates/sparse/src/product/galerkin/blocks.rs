@@ -50,6 +50,36 @@ pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usi
     }
 }
 
+/// C += L R, where L is K x X and C is a block whose rows have K numbers; a pack has at least K lanes. C is read and
+/// written once.
+#[inline(always)]
+pub(super) fn add_to_block<T: Real, R: Pack<T>, const K: usize, const X: usize>(
+    set: R::Set,
+    left: impl Fn(usize, usize) -> T,
+    right: impl Fn(usize) -> R,
+    c: &mut [T],
+) {
+    let c = &mut c[..K * K];
+    let mut sums: [R; K] = std::array::from_fn(|y| row::<T, R, K>(set, c, y));
+    for x in 0..X {
+        let right = right(x);
+        for (y, sum) in sums.iter_mut().enumerate() {
+            *sum = R::splat(set, left(y, x)).mul_add(right, *sum);
+        }
+    }
+    for (y, sum) in sums.into_iter().enumerate() {
+        let rest = &mut c[y * K..];
+        // SAFETY: a whole pack is written only if there is room for it; it then overlaps the next row, which is written
+        // later. Otherwise this is the end of the block, with room for at least K numbers.
+        unsafe {
+            match rest.len() >= R::LANES {
+                true => sum.store(rest.as_mut_ptr()),
+                false => sum.store_first::<K>(rest.as_mut_ptr()),
+            }
+        }
+    }
+}
+
 /// C += L R for any Y, X and W.
 #[inline(always)]
 pub(super) fn add<'r, T: Real>(

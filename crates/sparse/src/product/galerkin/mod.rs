@@ -16,6 +16,7 @@
 //! | `mod` | the plan: structures computed from the patterns, and the division of coarse rows among tasks |
 //! | `worker` | one task: its memory, and what becomes of its coarse rows |
 //! | `rows` | computes rows of Q and sums coarse rows |
+//! | `slots` | new values, at positions that are computed once |
 //! | `blocks` | products of blocks |
 //! | `kept` | storage for rows of Q |
 //! | `scalars` | the algorithm for 1 x 1 blocks |
@@ -29,6 +30,7 @@ mod loops;
 mod piecewise;
 mod rows;
 mod scalars;
+mod slots;
 mod weights;
 mod worker;
 
@@ -37,10 +39,12 @@ use std::sync::Arc;
 
 use coarsen_core::{Real, compiled, parallel};
 
+use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
 pub use lists::{GalerkinLists, ProductList};
 use piecewise::{Piecewise, Product};
 use rows::Factors;
+use slots::Slots;
 use worker::{Worker, fine_rows, least_bytes};
 
 /// The minimum work per task, in blocks of P.
@@ -57,10 +61,11 @@ const SHARE: usize = 4096;
 /// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
 /// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
 /// coarse row, and two to four times its rows of A_c. There are at most as many
-/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. If every fine node has at
-/// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes
-/// per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row
-/// of A and coarse node to which it is coupled.
+/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full
+/// blocks of P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block product.
+/// If every fine node has at most one coarse node, and P has identities or four weights of three unknowns, threads keep
+/// lists instead: 4 bytes per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for
+/// weights 4 bytes per row of A and coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -72,7 +77,7 @@ const SHARE: usize = 4096;
 /// let mut plan = GalerkinPlan::new(&a, &p)?;
 /// let mut coarse = plan.build(&a, &p)?;
 /// assert_eq!(coarse.values(), [2.0]);
-/// plan.update(&a, &p, &mut coarse)?; // new values: no allocation
+/// plan.update(&a, &p, &mut coarse)?; // new values: only the first update allocates
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -153,9 +158,7 @@ impl<T: Real> GalerkinPlan<T> {
             return self.build_piecewise(a, p);
         }
         self.piecewise = None;
-        if self.workers.is_empty() {
-            self.divide(); // P had another form, or the last product failed
-        }
+        self.divide_again(); // P had another form, there were updates, or the last product failed
         let transpose = &self.transpose;
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _: &mut [T]| {
             Factors { a, p, transpose }.make(worker)
@@ -207,8 +210,15 @@ impl<T: Real> GalerkinPlan<T> {
         self.workers = shares.map(|rows| Worker::new(rows, restriction, scalars)).collect();
     }
 
-    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not
-    /// allocate, unless P has another form than at the build.
+    /// Makes workers with scratch memory, unless there are some.
+    fn divide_again(&mut self) {
+        if self.workers.is_empty() || self.workers.iter().any(|worker| worker.slots.is_some()) {
+            self.divide();
+        }
+    }
+
+    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Only the first
+    /// update after a build allocates, and one whose P has another form than before.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]
@@ -245,11 +255,25 @@ impl<T: Real> GalerkinPlan<T> {
             piecewise.refill(&product, coarse.values_mut());
             return Ok(());
         }
-        if self.workers.is_empty() {
-            self.divide();
-        }
-        let transpose = &self.transpose;
         let rows = (pattern.offsets(), k * k);
+        if let Form::Blocks(full) = p.form {
+            if self.workers.is_empty() {
+                self.divide();
+            }
+            let factors = Factors { a, p, transpose: &self.transpose };
+            return together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
+                if worker.slots.is_none() {
+                    let slots = Slots::new(&factors, (&worker.rows, &worker.fine), &pattern);
+                    worker.place(slots);
+                }
+                let Worker { rows, fine, slots, .. } = worker;
+                let slots = slots.as_mut().expect("made above");
+                slots.sum(factors, full, (rows, fine), &pattern, values);
+                Ok(())
+            });
+        }
+        self.divide_again();
+        let transpose = &self.transpose;
         together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
             Factors { a, p, transpose }.refill(worker, &pattern, values)
         })
