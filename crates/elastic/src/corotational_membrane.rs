@@ -21,6 +21,7 @@ use crate::BodyError;
 use crate::density::Lame;
 use crate::elements::{Element, Elements, Stiffness, add_outer};
 use crate::error::positive;
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::membrane::{Triangle, cloth};
 use crate::potential::{Curvature, Energy};
@@ -169,6 +170,13 @@ impl Element<3> for Rotated {
                 add(above(pull / sigma), &v.map(|v| n.map(|n| n * v))); // (6)
             }
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+        let Lame { lambda, mu } = self.law;
+        let numbers = |triangle: &Triangle| [&triangle.data()[..], &[mu, lambda]].concat();
+        let data = self.triangles.iter().flat_map(numbers).collect();
+        Some((kernel!("vector", "triangle", "corotational_membrane"), data))
     }
 
     /// The characteristic force is 2 μ + λ times the total length of the edges opposite to the node.

@@ -12,7 +12,7 @@ use std::sync::Once;
 
 use coarsen::StepFault;
 use coarsen::contact::ContactError;
-use coarsen::elastic::{Curvature, Potential, Twin};
+use coarsen::elastic::{Curvature, ElementKernel, Potential};
 use coarsen::opencl::{
     DeviceImplicitEuler, DeviceMatrix, DeviceSchwarz, DeviceSubdomains, DeviceVector, OpenCl,
 };
@@ -65,7 +65,7 @@ impl DeviceSteps {
             return Ok(None);
         };
         match energies(&f.potential, attachments, state.frame + 1, method) {
-            Ok(twins) => Self::new(backend, f, &twins, masses, state, method).map(Some),
+            Ok(kernels) => Self::new(backend, f, &kernels, masses, state, method).map(Some),
             Err(reason) => {
                 static PRINTED: Once = Once::new(); // a run has a solver for each checkpoint
                 PRINTED.call_once(|| eprintln!("steps on the host: {reason}"));
@@ -77,13 +77,13 @@ impl DeviceSteps {
     fn new(
         backend: &OpenCl<f64>,
         f: &mut Step,
-        twins: &[Twin],
+        kernels: &[ElementKernel],
         masses: &[f64],
         state: &State,
         method: &Method,
     ) -> Result<Self, Failure> {
         let weights = node_weights(&f.characteristic(), 3)?;
-        let mut on_device = DeviceImplicitEuler::new(backend, twins, masses, f.step())?;
+        let mut on_device = DeviceImplicitEuler::new(backend, kernels, masses, f.step())?;
         let system = coarsen::prelude::System { contact: None, ..f.system_at(&state.x)?.system() };
         let mut a = backend.matrix(system.matrix)?;
         let schwarz = Schwarz::multilevel();
@@ -162,7 +162,7 @@ pub(crate) fn energies(
     attachments: &[TimedAttachment],
     frame: usize,
     method: &Method,
-) -> Result<Vec<Twin>, String> {
+) -> Result<Vec<ElementKernel>, String> {
     if method.solver != Solver::Mas || method.integrator != Integrator::Newton {
         return Err("a device has only Newton's method with --solver mas".to_owned());
     }
@@ -170,8 +170,8 @@ pub(crate) fn energies(
         return Err("attachments move, begin or end".to_owned());
     }
     let parts = forces.parts().iter().filter(|part| !part.is_contact());
-    let twins: Result<Vec<_>, _> = parts.map(Potential::twins).collect();
-    twins.map(|twins| twins.concat()).map_err(|error| error.to_string())
+    let kernels: Result<Vec<_>, _> = parts.map(Potential::kernels).collect();
+    kernels.map(|kernels| kernels.concat()).map_err(|error| error.to_string())
 }
 
 /// Whether nothing is in contact at x; not so if it is not known.
