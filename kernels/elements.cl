@@ -9,6 +9,7 @@
 //   elements[e CORNERS + a]  corner a of element e: a free node, or the number of free nodes plus an index of held
 //   blocks[e CORNERS^2 + ab] the block of corners a and b among those of the energy, NONE for a held node
 //   around[starts[i]] ..     the corners e CORNERS + a at free node i, in order
+//   common                   what all elements read
 // Forces are written by elements and added by nodes, so that nothing depends on the order of items.
 
 #define NONE UINT_MAX
@@ -16,17 +17,17 @@
 #define CONSTANT 2
 
 // energy[0] is the value and energy[1] the magnitude.                   Host: Element::energy
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy);
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy);
 //                                                                       Host: Element::gradient
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]);
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]);
 // h[3 a + p][3 b + q]; the curvature is EXACT, CONSTANT or else projected. Host: Element::add_hessian
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[3 * CORNERS]);
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[3 * CORNERS]);
 
 #ifdef BOUNDED
 // The largest known step along d.                                       Host: Element::max_step
-REAL coarsen_element_max_step(__global const REAL *data, REAL (*x)[3], REAL (*d)[3]);
+REAL coarsen_element_max_step(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*d)[3]);
 #else
-#define coarsen_element_max_step(data, x, d) INFINITY
+#define coarsen_element_max_step(data, common, x, d) INFINITY
 #endif
 
 // The positions of the corners of an element.                           Host: Nodes::at
@@ -49,7 +50,7 @@ void coarsen_displacements(__global const uint *element, const uint free, __glob
 
 #define ELEMENTS \
     const ulong n, const uint free, __global const uint *elements, __global const REAL *positions, \
-        __global const REAL *held, __global const REAL *data
+        __global const REAL *held, __global const REAL *data, __global const REAL *common
 #define CORNERS_OF(e, x) coarsen_corners(elements + (e) * CORNERS, free, positions, held, x)
 
 // The energy and its magnitude.                                         Host: Elements::sum_energy
@@ -61,7 +62,7 @@ void coarsen_elements_energy(ELEMENTS, __global SUM *partial) {
     for (size_t e = FIRST(n) + get_local_id(0); e < last; e += WIDTH) {
         REAL x[CORNERS][3], energy[2];
         CORNERS_OF(e, x);
-        coarsen_element_energy(data + e * DATA, x, energy);
+        coarsen_element_energy(data + e * DATA, common, x, energy);
         value += energy[0];
         magnitude += energy[1];
     }
@@ -80,7 +81,7 @@ __kernel void coarsen_elements_forces(ELEMENTS, __global REAL *forces) {
         return;
     REAL x[CORNERS][3], g[CORNERS][3];
     CORNERS_OF(e, x);
-    coarsen_element_gradient(data + e * DATA, x, g);
+    coarsen_element_gradient(data + e * DATA, common, x, g);
     for (uint a = 0; a < CORNERS; a++)
         for (uint k = 0; k < 3; k++)
             forces[3 * (e * CORNERS + a) + k] = g[a][k];
@@ -108,7 +109,7 @@ __kernel void coarsen_elements_hessian(ELEMENTS, __global const uint *blocks, co
         return;
     REAL x[CORNERS][3], h[3 * CORNERS][3 * CORNERS];
     CORNERS_OF(e, x);
-    coarsen_element_hessian(data + e * DATA, x, curvature, h);
+    coarsen_element_hessian(data + e * DATA, common, x, curvature, h);
     for (uint ab = 0; ab < CORNERS * CORNERS; ab++) {
         const uint block = blocks[e * CORNERS * CORNERS + ab];
         if (block == NONE)
@@ -127,7 +128,7 @@ __kernel void coarsen_elements_bounds(ELEMENTS, __global const REAL *along, __gl
     REAL x[CORNERS][3], d[CORNERS][3];
     CORNERS_OF(e, x);
     coarsen_displacements(elements + e * CORNERS, free, along, d);
-    bounds[e] = coarsen_element_max_step(data + e * DATA, x, d);
+    bounds[e] = coarsen_element_max_step(data + e * DATA, common, x, d);
 }
 
 // The least bound, by one group.                                        Host: Elements::max_step

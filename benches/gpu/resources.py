@@ -37,8 +37,9 @@ ENERGIES = {
     f"{TETRAHEDRA} neo_hookean": "CORNERS=4 DATA=16",
     f"{TETRAHEDRA} neo_hookean_log": "CORNERS=4 DATA=16",
     "vector rest baraff_witkin": "CORNERS=4 DATA=15",
-    "vector triangle membrane": "CORNERS=3 DATA=10",
-    "vector triangle corotational_membrane": "CORNERS=3 DATA=9",
+    "vector triangle membrane": "CORNERS=3 DATA=7",
+    "vector triangle corotational_membrane": "CORNERS=3 DATA=7",
+    "vector mat3 triangle anisotropic_membrane": "CORNERS=3 DATA=7",
     "vector bending": "CORNERS=4 DATA=5",
     "vector shell": "CORNERS=4 DATA=2",
 }

@@ -30,16 +30,20 @@ kernels! {
 /// them, in the order of the host, so every run gives the same bits. In `f64` gradients and Hessians have those of the
 /// host, if the kernel uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
 /// Hessian, two for a gradient and for a bound of the step. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and the data of its kernel;
-/// on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Not* for an energy whose held nodes
-/// move. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
+/// on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). [`write`](Self::write) moves pins and held nodes. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
 pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
     count: usize,
+    corners: usize,
+    /// The numbers of an element.
+    numbers: usize,
     free: usize,
+    held_nodes: usize,
     elements: Buffer,
     held: Buffer,
     data: Buffer,
+    common: Buffer,
     blocks: Buffer,
     /// The pairs of free nodes of all blocks.
     places: Vec<(u32, u32)>,
@@ -107,6 +111,7 @@ impl<V: Real> DeviceElements<V> {
             queue.allocate(Type::of::<V>(), size_of_val(&host[..]), Some(bytes(&host)))
         };
         let (held, data) = (real(&mut queue, kernel.held.as_flattened())?, real(&mut queue, &kernel.data)?);
+        let common = real(&mut queue, &kernel.common)?;
         let elements = queue.list(&kernel.elements)?;
         let (blocks, starts, around) = (queue.list(&blocks)?, queue.list(&starts)?, queue.list(&around)?);
         let forces = queue.allocate(Type::of::<V>(), 3 * count * k * size_of::<V>(), None)?;
@@ -116,10 +121,14 @@ impl<V: Real> DeviceElements<V> {
             backend,
             module,
             count,
+            corners: kernel.corners,
+            numbers,
             free,
+            held_nodes: kernel.held.len(),
             elements,
             held,
             data,
+            common,
             blocks,
             places,
             starts,
@@ -127,6 +136,32 @@ impl<V: Real> DeviceElements<V> {
             forces,
             bounds_steps: kernel.bounds_steps,
         })
+    }
+
+    /// Writes the numbers of elements and the positions of held nodes again, as pins and held nodes that move need it. The elements
+    /// stay. Two transfers at most.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for other numbers of elements, of numbers of an element or of held nodes, and errors of the backend.
+    pub fn write(&mut self, kernel: &ElementKernel) -> Result<(), Error> {
+        let Self { backend, count, numbers, held_nodes, .. } = self;
+        same_length("corners of elements", *count * self.corners, kernel.elements.len())?;
+        same_length("numbers of elements", *count * *numbers, kernel.data.len())?;
+        same_length("held nodes of elements", *held_nodes, kernel.held.len())?;
+        let mut queue = backend.queue();
+        for (to, host) in [(&self.held, kernel.held.as_flattened()), (&self.data, &kernel.data)] {
+            if !host.is_empty() {
+                let fill =
+                    |there: &mut [V]| there.iter_mut().zip(host).for_each(|(to, v)| *to = V::from_f64(*v));
+                queue.put(to, host.len(), fill)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there are no elements.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// The rows and columns of the blocks that [`write_hessian`](Self::write_hessian) writes.
@@ -138,8 +173,8 @@ impl<V: Real> DeviceElements<V> {
     /// Hessian.
     pub fn energy(&self, x: &DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         let [value, magnitude] = DeviceScalar::results(&self.backend);
-        let [n, free, elements, x, held, data] = self.args(x);
-        let args = [n, free, elements, x, held, data, Arg::Partial];
+        let [n, free, elements, x, held, data, common] = self.args(x);
+        let args = [n, free, elements, x, held, data, common, Arg::Partial];
         let out = [value.slot(), magnitude.slot()];
         self.backend.queue().reduce(Step::Energy.of(self.module), self.count, &args, &out);
         Dot { value, magnitude }
@@ -149,11 +184,11 @@ impl<V: Real> DeviceElements<V> {
     pub fn add_gradient(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
         assert_eq!(g.size(), 3 * self.free, "add_gradient: wrong length");
         self.backend.assert_same(&g.backend);
-        let [n, free, elements, x, held, data] = self.args(x);
+        let [n, free, elements, x, held, data, common] = self.args(x);
         let [starts, around, forces, g] =
             [&self.starts, &self.around, &self.forces, &g.memory].map(Arg::Memory);
         let mut queue = self.backend.queue();
-        let args = [n, free, elements, x, held, data, forces];
+        let args = [n, free, elements, x, held, data, common, forces];
         queue.launch(Step::Forces.of(self.module), Items::Entries(self.count), &args);
         if self.count > 0 {
             let gathered = [free, starts, around, forces, g];
@@ -169,11 +204,11 @@ impl<V: Real> DeviceElements<V> {
         if !self.bounds_steps {
             return None;
         }
-        let [n, free, elements, x, held, data] = self.args(x);
+        let [n, free, elements, x, held, data, common] = self.args(x);
         let [bound] = DeviceScalar::results(&self.backend);
         let [d, bounds, least] = [&d.memory, &self.forces, &self.forces].map(Arg::Memory);
         let mut queue = self.backend.queue();
-        let args = [n, free, elements, x, held, data, d, bounds];
+        let args = [n, free, elements, x, held, data, common, d, bounds];
         queue.launch(Step::Bounds.of(self.module), Items::Entries(self.count), &args);
         let (args, out) = ([Arg::Length(self.count), least, Arg::Partial], [bound.slot()]);
         queue.reduce(Step::MaxStep.of(self.module), 1, &args, &out); // one group
@@ -197,18 +232,20 @@ impl<V: Real> DeviceElements<V> {
             Curvature::Exact => 1,
             Curvature::Constant => 2,
         };
-        let [n, free, elements, x, held, data] = self.args(x);
+        let [n, free, elements, x, held, data, common] = self.args(x);
         let [blocks, stream] = [&self.blocks, &stream.memory].map(Arg::Memory);
-        let args = [n, free, elements, x, held, data, blocks, Arg::Index(code), Arg::Count(first), stream];
+        let args =
+            [n, free, elements, x, held, data, common, blocks, Arg::Index(code), Arg::Count(first), stream];
         self.backend.queue().launch(Step::Hessian.of(self.module), Items::Entries(self.count), &args);
     }
 
     /// The arguments that every kernel of elements begins with.
-    fn args<'a>(&'a self, x: &'a DeviceVector<V>) -> [Arg<'a, V>; 6] {
+    fn args<'a>(&'a self, x: &'a DeviceVector<V>) -> [Arg<'a, V>; 7] {
         assert_eq!(x.size(), 3 * self.free, "elements: wrong length");
         self.backend.assert_same(&x.backend);
-        let [elements, x, held, data] = [&self.elements, &x.memory, &self.held, &self.data].map(Arg::Memory);
-        [Arg::Length(self.count), Arg::Count(self.free), elements, x, held, data]
+        let [elements, x, held] = [&self.elements, &x.memory, &self.held].map(Arg::Memory);
+        let [data, common] = [&self.data, &self.common].map(Arg::Memory);
+        [Arg::Length(self.count), Arg::Count(self.free), elements, x, held, data, common]
     }
 }
 

@@ -32,8 +32,8 @@ kernels! {
 /// minimises it, with a matrix that [`hessian`](Self::hessian) assembles and a preconditioner that is updated from this matrix;
 /// then a step transfers scalars only. In `f64` gradients have the bits of the host, and so have Hessians of one energy and
 /// pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
-/// [kernels](coarsen_elastic::Potential::kernels). Kernels have copies of their data: a later change of an energy, such as a pin, has no effect.
-/// *Not* with contact or held nodes that move. *Cost* one launch for each value and two for each gradient of an energy, and one more;
+/// [kernels](coarsen_elastic::Potential::kernels). Kernels have copies of the data of an energy; [`energies`](Self::energies) are written after a change, such as of a pin.
+/// *Not* with contact. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
 /// *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method", ACM TOG 38(6), Alg. 4.
 pub struct DeviceImplicitEuler<V: Real> {
@@ -76,8 +76,7 @@ impl<V: Real> DeviceImplicitEuler<V> {
         if let Some(kernel) = kernels.iter().find(|kernel| kernel.free != n) {
             return Err(Error::Shape { what: "free nodes of a kernel", expected: n, found: kernel.free });
         }
-        let energies = kernels.iter().filter(|kernel| !kernel.elements.is_empty());
-        let energies = energies.map(|kernel| DeviceElements::new(backend, kernel));
+        let energies = kernels.iter().map(|kernel| DeviceElements::new(backend, kernel));
         let energies = energies.collect::<Result<Vec<_>, _>>()?;
         let mut places: Vec<_> = energies.iter().flat_map(|energy| energy.places()).copied().collect();
         let mut values = vec![V::zero(); 9 * places.len()];
@@ -104,6 +103,11 @@ impl<V: Real> DeviceImplicitEuler<V> {
     /// The positions x_n and the velocities v_n; a program writes them before its first step.
     pub fn state(&mut self) -> [&mut DeviceVector<V>; 2] {
         [&mut self.x, &mut self.v]
+    }
+
+    /// The energies, in the order of the kernels; a program writes pins and held nodes that move before a step begins.
+    pub fn energies(&mut self) -> &mut [DeviceElements<V>] {
+        &mut self.energies
     }
 
     /// Begins a step with the same acceleration a for all nodes in m/s².
@@ -166,7 +170,7 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
         let (args, out) = ([Arg::Length(nodes), inertia, at, y, Arg::Partial], [kinetic.slot()]);
         self.backend.queue().reduce(Step::Energy.of(self.module), nodes, &args, &out);
         let inertia = Dot { value: kinetic.clone(), magnitude: kinetic };
-        self.energies.iter().fold(inertia, |sum, energy| {
+        self.energies.iter().filter(|energy| !energy.is_empty()).fold(inertia, |sum, energy| {
             let Dot { value, magnitude } = energy.energy(x);
             Dot { value: sum.value + value, magnitude: sum.magnitude + magnitude }
         })

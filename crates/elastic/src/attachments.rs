@@ -164,6 +164,7 @@ impl Potential for Attachments {
             elements: pins.iter().map(|pin| pin.node).collect(),
             held: Vec::new(),
             data: data.collect(),
+            common: Vec::new(),
             bounds_steps: false,
         }])
     }

@@ -20,7 +20,7 @@ REAL coarsen_fiber(const REAL *w, REAL *unit) {
 }
 
 //                                                                       Host: Fibers::energy
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL w[3][3];
     coarsen_fibers(data, x, w);
     energy[0] = energy[1] = 0;
@@ -37,7 +37,7 @@ void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energ
 }
 
 //                                                                       Host: Fibers::slopes
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL w[3][3], p[3][3]; // row i of w and column i of p are those of axis i
     coarsen_fibers(data, x, w);
     for (uint i = 0; i < 3; i++) {
@@ -112,7 +112,7 @@ void coarsen_fiber_curvature(__global const REAL *data, REAL (*w)[3], const uint
 }
 
 //                                                                       Host: Element::add_hessian of Fibrous
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
     for (uint row = 0; row < 12; row++)
         for (uint column = 0; column < 12; column++)
             h[row][column] = 0;

@@ -259,13 +259,13 @@ impl Element<4> for Fibrous {
         }
     }
 
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let numbers = |rest: &Rest<Fibers>| {
             let Fibers { stretch, shear } = rest.material;
             rest.shape.data().into_iter().chain([stretch, shear]).collect::<Vec<_>>()
         };
         let data = self.rest.iter().flat_map(numbers).collect();
-        Some((kernel!("vector", "rest", "baraff_witkin"), data))
+        Some((kernel!("vector", "rest", "baraff_witkin"), data, Vec::new()))
     }
 
     /// The stiffness is ‖∂P/∂F‖ at rest, for the three stretches.

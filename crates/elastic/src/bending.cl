@@ -9,7 +9,7 @@ void coarsen_bend(__global const REAL *data, REAL (*x)[3], REAL *bend) {
 }
 
 //                                                                       Host: Element::energy of Vec<Hinge>
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL bend[3], magnitude = 0;
     coarsen_bend(data, x, bend);
     for (uint k = 0; k < 3; k++) {
@@ -23,7 +23,7 @@ void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energ
 }
 
 //                                                                       Host: Element::gradient of Vec<Hinge>
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL bend[3];
     coarsen_bend(data, x, bend);
     for (uint a = 0; a < 4; a++)
@@ -32,7 +32,7 @@ void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)
 }
 
 //                                                                       Host: Hinge::stiffness
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
     for (uint row = 0; row < 12; row++)
         for (uint column = 0; column < 12; column++)
             h[row][column] = row % 3 == column % 3 ? SCALE * (data[row / 3] * data[column / 3]) : 0;

@@ -193,8 +193,8 @@ impl Element<4> for Vec<Hinge> {
         }
     }
 
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let numbers = |hinge: &Hinge| [&hinge.weights[..], &[hinge.scale]].concat();
-        Some((kernel!("vector", "bending"), self.iter().flat_map(numbers).collect()))
+        Some((kernel!("vector", "bending"), self.iter().flat_map(numbers).collect(), Vec::new()))
     }
 }

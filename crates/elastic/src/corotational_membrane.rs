@@ -172,11 +172,10 @@ impl Element<3> for Rotated {
         }
     }
 
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let Lame { lambda, mu } = self.law;
-        let numbers = |triangle: &Triangle| [&triangle.data()[..], &[mu, lambda]].concat();
-        let data = self.triangles.iter().flat_map(numbers).collect();
-        Some((kernel!("vector", "triangle", "corotational_membrane"), data))
+        let data = self.triangles.iter().flat_map(Triangle::data).collect();
+        Some((kernel!("vector", "triangle", "corotational_membrane"), data, vec![mu, lambda]))
     }
 
     /// The characteristic force is 2 μ + λ times the total length of the edges opposite to the node.

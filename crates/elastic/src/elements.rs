@@ -54,9 +54,9 @@ pub trait Element<const K: usize>: Sync + 'static {
         false
     }
 
-    /// The source of a device that computes an element, and the numbers that it reads; `None` if there is none. See
-    /// [`ElementKernel`].
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    /// The source of a device that computes an element, the numbers that it reads for each element, and those for all; `None` if
+    /// there is none. See [`ElementKernel`].
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         None
     }
 
@@ -216,7 +216,7 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
 
     fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
         let Self { model, corners, nodes, .. } = self;
-        let (source, data) = model.kernel().ok_or_else(BodyError::no_kernel::<Self>)?;
+        let (source, data, common) = model.kernel().ok_or_else(BodyError::no_kernel::<Self>)?;
         let all = 0..nodes.count() as u32;
         let held = all.filter(|&node| nodes.slot(node).is_none());
         let mut numbers = nodes.slots.clone();
@@ -228,6 +228,7 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
             elements: corners.as_flattened().iter().map(|&node| numbers[node as usize]).collect(),
             held: held.map(|node| nodes.at(node, &[])).collect(),
             data,
+            common,
             bounds_steps: model.bounds_steps(),
         }])
     }

@@ -29,6 +29,8 @@ pub struct ElementKernel {
     pub held: Vec<[f64; 3]>,
     /// The numbers that the source reads, equally many for each element.
     pub data: Vec<f64>,
+    /// The numbers that the source reads for all elements.
+    pub common: Vec<f64>,
     /// Whether elements bound steps. The source then has a fourth function.
     pub bounds_steps: bool,
 }

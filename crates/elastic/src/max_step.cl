@@ -45,7 +45,7 @@ REAL coarsen_first_root(const REAL *c) {
 }
 
 //                                                                       Host: Element::max_step of Solid<D>
-REAL coarsen_element_max_step(__global const REAL *data, REAL (*x)[3], REAL (*d)[3]) {
+REAL coarsen_element_max_step(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*d)[3]) {
     REAL f[3][3], along[3][3], of_f[3][3], of_along[3][3];
     coarsen_deformation(data, x, f);
     coarsen_deformation(data, d, along);

@@ -1,11 +1,11 @@
-// Cloth with threads, with the data of triangle.cl, k, c and k'.
+// Cloth with threads, with the data of triangle.cl; k, c and k' are common.
 
-#define STRETCH data[7]
-#define COUPLING data[8]
-#define SHEAR data[9]
+#define STRETCH common[0]
+#define COUPLING common[1]
+#define SHEAR common[2]
 
 //                                                                       Host: Stretched::energy
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL w[2][3];
     coarsen_columns(data, x, w);
     const REAL a = sqrt(coarsen_dot3(w[0], w[0])), b = sqrt(coarsen_dot3(w[1], w[1]));
@@ -24,7 +24,7 @@ REAL coarsen_thread(const REAL *w, REAL *unit) {
 }
 
 //                                                                       Host: Stretched::gradient
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL w[2][3], unit[2][3];
     coarsen_columns(data, x, w);
     const REAL u = coarsen_thread(w[0], unit[0]) - 1, v = coarsen_thread(w[1], unit[1]) - 1;
@@ -38,7 +38,7 @@ void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)
 }
 
 // The bracket of (3) divided by k, and w / |w|                          Host: Stretched::curvature
-void coarsen_thread_curvature(__global const REAL *data, const REAL *w, const REAL *other, const uint exact, REAL *unit,
+void coarsen_thread_curvature(__global const REAL *common, const REAL *w, const REAL *other, const uint exact, REAL *unit,
                               REAL (*h)[3]) {
     const REAL length = coarsen_thread(w, unit), excess = sqrt(coarsen_dot3(other, other)) - 1;
     const REAL across = length > 0 ? 1 - 1 / length + COUPLING / STRETCH * excess / length : 0;
@@ -50,11 +50,11 @@ void coarsen_thread_curvature(__global const REAL *data, const REAL *w, const RE
 }
 
 //                                                                       Host: Curved::stiffness
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[9]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[9]) {
     REAL w[2][3], unit[2][3], along[2][3][3], d[3][3];
     coarsen_columns(data, x, w);
-    coarsen_thread_curvature(data, w[0], w[1], curvature == EXACT, unit[0], along[0]);
-    coarsen_thread_curvature(data, w[1], w[0], curvature == EXACT, unit[1], along[1]);
+    coarsen_thread_curvature(common, w[0], w[1], curvature == EXACT, unit[0], along[0]);
+    coarsen_thread_curvature(common, w[1], w[0], curvature == EXACT, unit[1], along[1]);
     for (uint a = 0; a < 3; a++)
         for (uint k = 0; k < 3; k++)
             d[a][k] = data[2 * a] * w[1][k] + data[2 * a + 1] * w[0][k];

@@ -400,11 +400,10 @@ impl Element<3> for Sheet {
         }
     }
 
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let Fabric { stretch, coupling, shear } = self.fabric;
-        let numbers = |triangle: &Triangle| [&triangle.data()[..], &[stretch, coupling, shear]].concat();
-        let data = self.triangles.iter().flat_map(numbers).collect();
-        Some((kernel!("vector", "triangle", "membrane"), data))
+        let data = self.triangles.iter().flat_map(Triangle::data).collect();
+        Some((kernel!("vector", "triangle", "membrane"), data, vec![stretch, coupling, shear]))
     }
 
     /// The characteristic force is k times the total length of the edges opposite to the node.

@@ -65,7 +65,7 @@ void coarsen_turning(REAL (*x)[3], REAL (*g)[3]) {
 }
 
 //                                                                       Host: Element::energy of Vec<Angle>
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     const REAL theta = coarsen_angle(x), bend = coarsen_between(data, theta);
     REAL g[4][3], moved = 0;
     coarsen_turning(x, g);
@@ -76,7 +76,7 @@ void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energ
 }
 
 //                                                                       Host: Element::gradient of Vec<Angle>
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     const REAL moment = STIFFNESS * coarsen_between(data, coarsen_angle(x));
     coarsen_turning(x, g);
     for (uint k = 0; k < 12; k++)
@@ -98,7 +98,7 @@ void coarsen_tip_along(const coarsen_slopes *of, const uint i, const REAL *v, RE
 }
 
 //                                                                       Host: Element::add_hessian of Vec<Angle>
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
     coarsen_slopes of;
     const uint regular = coarsen_slopes_of(x, &of);
     REAL g[4][3];

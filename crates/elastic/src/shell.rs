@@ -248,8 +248,8 @@ impl Element<4> for Vec<Angle> {
         }
     }
 
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let data = self.iter().flat_map(|hinge| [hinge.stiffness, hinge.rest]).collect();
-        Some((kernel!("vector", "shell"), data))
+        Some((kernel!("vector", "shell"), data, Vec::new()))
     }
 }

@@ -12,7 +12,7 @@ REAL coarsen_spring(REAL (*x)[3], REAL *n) {
 }
 
 //                                                                       Host: Element::energy of Vec<Spring>
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL n[3];
     const REAL length = coarsen_spring(x, n), half_k = (REAL)0.5 * data[0], change = length - data[1];
     energy[0] = half_k * change * change;
@@ -20,7 +20,7 @@ void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energ
 }
 
 //                                                                       Host: Element::gradient of Vec<Spring>
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL n[3];
     const REAL length = coarsen_spring(x, n), pull = data[0] * (length - data[1]);
     for (uint k = 0; k < 3; k++) {
@@ -30,7 +30,7 @@ void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)
 }
 
 //                                                                       Host: Element::add_hessian of Vec<Spring>
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[6]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[6]) {
     REAL n[3];
     const REAL length = coarsen_spring(x, n), turning = data[0] * (1 - data[1] / length);
     const REAL across =

@@ -100,9 +100,9 @@ impl Element<2> for Vec<Spring> {
         }
     }
 
-    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let data = self.iter().flat_map(|spring| [spring.stiffness, spring.length]).collect();
-        Some((kernel!("springs"), data))
+        Some((kernel!("springs"), data, Vec::new()))
     }
 
     /// The characteristic force: half of k L for each end of a spring.

@@ -12,7 +12,7 @@ void coarsen_density_modes(__global const REAL *moduli, REAL (*f)[3], const REAL
                            REAL (*stretch)[3]);
 
 //                                                                       Host: Element::energy of Solid<D>
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL f[3][3];
     coarsen_deformation(data, x, f);
     coarsen_density_energy(MODULI, f, energy);
@@ -21,7 +21,7 @@ void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energ
 }
 
 //                                                                       Host: Element::gradient of Solid<D>
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL f[3][3], p[3][3];
     coarsen_deformation(data, x, f);
     coarsen_density_stress(MODULI, f, p);
@@ -45,7 +45,7 @@ void coarsen_add_mode(__global const REAL *data, const REAL value, const uint cu
 }
 
 //                                                                       Host: Element::add_hessian of Solid<D>, Modes::new
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
     for (uint row = 0; row < 12; row++)
         for (uint column = 0; column < 12; column++)
             h[row][column] = 0;

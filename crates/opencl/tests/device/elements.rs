@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use coarsen_backend::{Backend, Cpu, NumericBackend, conformance::noise};
 use coarsen_core::{Error, Objective, Real, Scalar, Stop, Vector};
 use coarsen_elastic::{
-    Arap, Attachments, BaraffWitkin, Bending, BodyError, CoRotational, CoRotationalMembrane, Curvature,
-    Density, Element, ElementKernel, Elements, Energy, Fabric, Fibers, FixedCoRotated, ImplicitEuler, Lame,
-    Membrane, NeoHookean, Potential, Shell, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Stiffness,
-    Tetrahedra, Total,
+    AnisotropicMembrane, Arap, Attachments, BaraffWitkin, Bending, BodyError, CoRotational,
+    CoRotationalMembrane, Curvature, Density, Element, ElementKernel, Elements, Energy, Fabric, Fibers,
+    FixedCoRotated, ImplicitEuler, Lame, Membrane, NeoHookean, Orthotropic, PlanarStiffness, Potential,
+    Shell, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Stiffness, Tetrahedra, Total,
 };
 use coarsen_krylov::Cg;
 use coarsen_mesh::Mesh;
@@ -207,7 +207,7 @@ fn hinges<M: Element<4>>(
 type Make = fn(usize, usize) -> (Box<dyn Potential>, Vec<f64>);
 
 /// The energies that devices compute, and whether derivatives need + - * / and √ alone.
-const ENERGIES: [(&str, Make, bool); 13] = [
+const ENERGIES: [(&str, Make, bool); 14] = [
     (
         "springs",
         |count, held| {
@@ -245,6 +245,18 @@ const ENERGIES: [(&str, Make, bool); 13] = [
             let law = Lame { lambda: 1.0, mu: 3.0 };
             membrane(count, held, |t, rest, held, x| {
                 CoRotationalMembrane::new(law, t, rest, held, x).unwrap()
+            })
+        },
+        false,
+    ),
+    (
+        "anisotropic membrane",
+        |count, held| {
+            let of = |c11, c33| Orthotropic { c11, c12: 0.3, c22: 4.0, c33 };
+            let (soft, stiff) = ([of(2.0, 1.0), of(3.0, 1.0)], [of(8.0, 1.0), of(5.0, 4.0)]);
+            let planar = PlanarStiffness::new(&[0.1, 0.5], [&soft, &stiff, &soft]).unwrap();
+            membrane(count, held, |t, rest, held, x| {
+                AnisotropicMembrane::new(planar.clone(), t, rest, held, x).unwrap()
             })
         },
         false,
@@ -386,6 +398,39 @@ fn pins_are_those_of_the_host() {
             let parts: Vec<Box<dyn Potential>> = vec![Box::new(body), Box::new(pins)];
             equals_host(&backend, &mut Total::new(parts).unwrap(), &x, &format!("springs, {count} pins"));
         }
+    }
+}
+
+/// Pins and held nodes that move are written; numbers of other elements are refused.
+#[test]
+fn written_elements_are_those_of_the_host() {
+    for backend in devices() {
+        let (mut body, x) = springs(33, 20, 4);
+        let mut part = DeviceElements::new(&backend, &body.kernels().unwrap()[0]).unwrap();
+        body.hold(noise(60, 8).as_chunks().0);
+        part.write(&body.kernels().unwrap()[0]).unwrap();
+        let mut expected = vec![0.0; x.len()];
+        body.add_gradient(&x, &mut expected);
+        let mut g = backend.zeros(x.len()).unwrap();
+        part.add_gradient(&backend.vector(&x).unwrap(), &mut g);
+        same(&read(&g), &expected, "springs of held nodes that moved");
+
+        let mut pins = Attachments::new(20).unwrap();
+        (0..5).for_each(|k| pins.attach(k, [0.1, 0.2, 0.3], 3.0 + k as f64).unwrap());
+        let mut part = DeviceElements::new(&backend, &pins.kernels().unwrap()[0]).unwrap();
+        (0..5).for_each(|k| pins.attach(k, [k as f64, 0.4, 0.3], 2.0).unwrap());
+        part.write(&pins.kernels().unwrap()[0]).unwrap();
+        let x = noise(60, 2);
+        let mut expected = vec![0.0; 60];
+        pins.add_gradient(&x, &mut expected);
+        let mut g = backend.zeros(60).unwrap();
+        part.add_gradient(&backend.vector(&x).unwrap(), &mut g);
+        same(&read(&g), &expected, "pins that moved");
+
+        pins.attach(7, [0.0; 3], 1.0).unwrap();
+        let more = pins.kernels().unwrap().remove(0);
+        assert!(matches!(part.write(&more), Err(Error::Shape { .. })), "six pins");
+        assert!(matches!(part.write(&body.kernels().unwrap()[0]), Err(Error::Shape { .. })), "springs");
     }
 }
 
