@@ -21,7 +21,8 @@ void coarsen_element_energy(__global const REAL *data, __global const REAL *comm
 //                                                                       Host: Element::gradient
 void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]);
 // h[3 a + p][3 b + q]; the curvature is EXACT, CONSTANT or else projected. Host: Element::add_hessian
-void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[3 * CORNERS]);
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
+                             REAL (*h)[3 * CORNERS]);
 
 #ifdef BOUNDED
 // The largest known step along d.                                       Host: Element::max_step

@@ -35,7 +35,7 @@ ENERGIES = {
     f"{TETRAHEDRA} polar fixed_corotated": "CORNERS=4 DATA=16",
     f"{TETRAHEDRA} st_venant_kirchhoff": "CORNERS=4 DATA=16",
     f"{TETRAHEDRA} neo_hookean": "CORNERS=4 DATA=16",
-    f"{TETRAHEDRA} neo_hookean_log": "CORNERS=4 DATA=16",
+    f"{TETRAHEDRA} neo_hookean_log max_step": "CORNERS=4 DATA=16 BOUNDED",
     "vector rest baraff_witkin": "CORNERS=4 DATA=15",
     "vector triangle membrane": "CORNERS=3 DATA=7",
     "vector triangle corotational_membrane": "CORNERS=3 DATA=7",

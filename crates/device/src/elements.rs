@@ -19,7 +19,7 @@ kernels! {
         Gather = "coarsen_elements_gather",
         Hessian = "coarsen_elements_hessian",
         Bounds = "coarsen_elements_bounds",
-        MaxStep = "coarsen_elements_max_step",
+        Least = "coarsen_elements_max_step",
     }
 }
 
@@ -29,8 +29,10 @@ kernels! {
 /// x has the positions of free nodes in m, three numbers for each; E is in J. Elements write their forces and nodes add
 /// them, in the order of the host, so every run gives the same bits. In `f64` gradients and Hessians have those of the
 /// host, if the kernel uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
-/// Hessian, two for a gradient and for a bound of the step. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and the data of its kernel;
-/// on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). [`write`](Self::write) moves pins and held nodes. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
+/// Hessian, two for a gradient and for a bound of the step. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and
+/// the data of its kernel; on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler).
+/// [`write`](Self::write) moves pins and held nodes. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable
+/// solids", chapter 4.
 pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
@@ -211,7 +213,7 @@ impl<V: Real> DeviceElements<V> {
         let args = [n, free, elements, x, held, data, common, d, bounds];
         queue.launch(Step::Bounds.of(self.module), Items::Entries(self.count), &args);
         let (args, out) = ([Arg::Length(self.count), least, Arg::Partial], [bound.slot()]);
-        queue.reduce(Step::MaxStep.of(self.module), 1, &args, &out); // one group
+        queue.reduce(Step::Least.of(self.module), 1, &args, &out); // one group
         drop(queue);
         Some(bound)
     }

@@ -32,7 +32,8 @@ void coarsen_element_gradient(__global const REAL *data, __global const REAL *co
 }
 
 //                                                                       Host: Hinge::stiffness
-void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
+                             REAL (*h)[12]) {
     for (uint row = 0; row < 12; row++)
         for (uint column = 0; column < 12; column++)
             h[row][column] = row % 3 == column % 3 ? SCALE * (data[row / 3] * data[column / 3]) : 0;

@@ -98,7 +98,8 @@ void coarsen_tip_along(const coarsen_slopes *of, const uint i, const REAL *v, RE
 }
 
 //                                                                       Host: Element::add_hessian of Vec<Angle>
-void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
+                             REAL (*h)[12]) {
     coarsen_slopes of;
     const uint regular = coarsen_slopes_of(x, &of);
     REAL g[4][3];
