@@ -20,7 +20,7 @@
 #define NONE UINT_MAX
 #define CONTACT_PAIRS 16
 
-// Row and column of every entry.                                        Twin: Fill::count
+// Row and column of every entry.                                        Host: Fill::count
 __kernel void coarsen_assembly_keys(const uint capacity, const uint count, const uint per, const uint nodes,
                                     __global const uint *list, __global ulong *keys) {
     const uint k = get_global_id(0);
@@ -38,7 +38,7 @@ __kernel void coarsen_assembly_keys(const uint capacity, const uint count, const
     keys[k] = there ? (ulong)row * nodes + column : (ulong)nodes * nodes;
 }
 
-// Whether an entry is the first of its block.                           Twin: Bucket::merge
+// Whether an entry is the first of its block.                           Host: Bucket::merge
 __kernel void coarsen_assembly_heads(const uint capacity, const uint nodes, __global const uint *order,
                                      __global const ulong *keys, __global uint *heads) {
     const uint p = get_global_id(0);
@@ -48,7 +48,7 @@ __kernel void coarsen_assembly_heads(const uint capacity, const uint nodes, __gl
     heads[p] = key < (ulong)nodes * nodes && (p == 0 || key != keys[order[p - 1]]);
 }
 
-// The number of blocks before each row.                                 Twin: Bucket::sort
+// The number of blocks before each row.                                 Host: Bucket::sort
 __kernel void coarsen_assembly_rows(const uint capacity, const uint nodes, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
                                     __global uint *starts) {
@@ -66,7 +66,7 @@ __kernel void coarsen_assembly_rows(const uint capacity, const uint nodes, __glo
     starts[i] = heads[first];
 }
 
-// The number of blocks and the largest number in a row, by one group.   Twin: Fill::compact
+// The number of blocks and the largest number in a row, by one group.   Host: Fill::compact
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void coarsen_assembly_found(const uint nodes, __global const uint *starts, __global uint *found) {
     __local uint shared[64];
@@ -85,7 +85,7 @@ void coarsen_assembly_found(const uint nodes, __global const uint *starts, __glo
 
 // Rows and columns of a target of up to `blocks` blocks, and `width` blocks per row; if these do not suffice,
 // only the counts are written. Slices of one row store pointers, other slices row lengths.
-// Twin: Targets::fill
+// Host: Targets::fill
 __kernel void coarsen_assembly_place(const uint capacity, const uint nodes, const uint blocks, const uint width,
                                      __global const uint *order, __global const ulong *keys,
                                      __global const uint *heads, __global const uint *starts,
@@ -117,7 +117,7 @@ __kernel void coarsen_assembly_place(const uint capacity, const uint nodes, cons
         columns[slot] = (uint)(key % nodes);
 }
 
-// The slots of the blocks of a stream in a matrix whose pattern has these blocks. Twin: Assembly::new
+// The slots of the blocks of a stream in a matrix whose pattern has these blocks. Host: Assembly::new
 __kernel void coarsen_assembly_find(const uint capacity, const uint nodes, ROWS, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
                                     __global uint *slots, __global uint *lacking) {
@@ -139,7 +139,7 @@ __kernel void coarsen_assembly_find(const uint capacity, const uint nodes, ROWS,
 }
 
 // Values: each item sums one entry of the block that begins at position p.
-// Twin: Targets::fill, Assembly::fill
+// Host: Targets::fill, Assembly::fill
 __kernel void coarsen_assembly_sum(const uint capacity, const uint per, const uint nodes, __global const uint *order,
                                    __global const ulong *keys, __global const uint *heads,
                                    __global const uint *slots, __global const REAL *weights,
@@ -164,7 +164,7 @@ __kernel void coarsen_assembly_sum(const uint capacity, const uint per, const ui
     values[((size_t)(slot / SLICE) * AREA + e) * SLICE + slot % SLICE] = (STORED)sum;
 }
 
-// values = 0, lacking = 0                                               Twin: Assembly::fill
+// values = 0, lacking = 0                                               Host: Assembly::fill
 __kernel void coarsen_assembly_clear(const ulong count, __global STORED *values, __global uint *lacking) {
     const size_t k = get_global_id(0);
     if (k < count)

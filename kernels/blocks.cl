@@ -6,7 +6,7 @@
 
 #pragma OPENCL FP_CONTRACT ON
 
-// z = a D r + b z, one block per item                                   Twin: DenseBlocks::apply_add
+// z = a D r + b z, one block per item                                   Host: DenseBlocks::apply_add
 __kernel void coarsen_blocks(const ulong n, __global const STORED *restrict d, const REAL a, __global const REAL *restrict r,
                              const REAL b, __global REAL *restrict z) {
     const size_t i = get_global_id(0);

@@ -4,7 +4,7 @@
 
 #pragma OPENCL FP_CONTRACT ON
 
-// z = a D r + b z, one row of a block of size x size per group          Twin: DenseBlocks::apply_add
+// z = a D r + b z, one row of a block of size x size per group          Host: DenseBlocks::apply_add
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dense(const ulong n, const uint size, __global const STORED *restrict d, const REAL a,
                    __global const REAL *restrict r, const REAL b, __global REAL *restrict z) {

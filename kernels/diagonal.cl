@@ -40,7 +40,7 @@ void coarsen_diagonal_block(const size_t l, MATRIX PART, SUM *w) {
 }
 
 // d = w^-1 by Gauss-Jordan elimination of (S w | S) with partial pivoting, where S scales the rows; returns
-// whether w is regular.                                                 Twin: dense_blocks::invert
+// whether w is regular.                                                 Host: dense_blocks::invert
 uint coarsen_invert(SUM *w, SUM *d) {
     uint sound = 1;
     for (uint r = 0; r < SIZE; r++) {
@@ -81,7 +81,7 @@ uint coarsen_invert(SUM *w, SUM *d) {
 }
 
 // d = the inverses, or the unit matrix for singular blocks; faults[group] = the first fault in a group, or
-// SOUND. Twin: DenseBlocks::invert_diagonal, DenseBlocks::check_positive
+// SOUND. Host: DenseBlocks::invert_diagonal, DenseBlocks::check_positive
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_diagonal(MATRIX PART, __global STORED *d, __global uint *faults) {
     __local uint first[WIDTH];
@@ -109,7 +109,7 @@ void coarsen_diagonal(MATRIX PART, __global STORED *d, __global uint *faults) {
 }
 
 // bounds[group] = the largest sum of |a_ij d_i| over a row of scalars in a group; NaN if a sum is NaN.
-// Twin: spectrum::row_sums
+// Host: spectrum::row_sums
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_row_sums(MATRIX PART, __global const STORED *d, __global REAL *bounds) {
     __local SUM largest[WIDTH];

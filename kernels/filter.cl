@@ -11,14 +11,14 @@
 #define AREA (SIZE * SIZE)
 #define NONE UINT_MAX
 
-// sigma as a share of the stiffness, and of a node without a positive diagonal block. Twin: constants of numeric
+// sigma as a share of the stiffness, and of a node without a positive diagonal block. Host: constants of numeric
 #define SOFTER ((SUM)0.1)
 #define NO_SCALE 1
 
 // Entry e of block k of a row.
 #define PLACE(k, e) (((base + (k)) * AREA + (e)) * SLICE + lane)
 
-// b = b S                                                               Twin: numeric::right
+// b = b S                                                               Host: numeric::right
 void coarsen_filter_right(SUM *b, __global const REAL *q) {
     for (uint p = 0; p < SIZE; p++)
         for (uint r = 0; r < SIZE; r++) {
@@ -30,7 +30,7 @@ void coarsen_filter_right(SUM *b, __global const REAL *q) {
         }
 }
 
-// b = S b                                                               Twin: numeric::left
+// b = S b                                                               Host: numeric::left
 void coarsen_filter_left(SUM *b, __global const REAL *q) {
     for (uint p = 0; p < SIZE; p++)
         for (uint c = 0; c < SIZE; c++) {
@@ -42,7 +42,7 @@ void coarsen_filter_left(SUM *b, __global const REAL *q) {
         }
 }
 
-// partial[group] = the sum of the traces of the blocks of a group       Twin: numeric::translations
+// partial[group] = the sum of the traces of the blocks of a group       Host: numeric::translations
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_filter_trace(MATRIX, __global SUM *partial) {
     __local SUM shared[WIDTH];
@@ -61,7 +61,7 @@ void coarsen_filter_trace(MATRIX, __global SUM *partial) {
 }
 
 // scales[g] = sigma of constrained node g, if it is in the range; slots[trace] is the sum above, of all `rows` rows.
-// Twin: numeric::scale
+// Host: numeric::scale
 __kernel void coarsen_filter_scales(MATRIX, const ulong rows, const ulong constrained, __global const REAL *slots,
                                     const uint trace, __global const uint *nodes, __global const REAL *basis,
                                     __global REAL *scales) {
@@ -88,7 +88,7 @@ __kernel void coarsen_filter_scales(MATRIX, const ulong rows, const ulong constr
     scales[g] = mean > 0 && isfinite(mean) ? fmin(mean, fmax(softest, SOFTER * mean)) : NO_SCALE;
 }
 
-// filtered = S A S + sigma (I - S), one row per item                    Twin: Numeric::fill
+// filtered = S A S + sigma (I - S), one row per item                    Host: Numeric::fill
 __kernel void coarsen_filter_matrix(MATRIX, __global const uint *groups, __global const REAL *basis,
                                     __global const REAL *scales, __global STORED *filtered) {
     const size_t l = get_global_id(0), i = row_offset + l;
@@ -117,7 +117,7 @@ __kernel void coarsen_filter_matrix(MATRIX, __global const uint *groups, __globa
     }
 }
 
-// filtered = S C S for contact blocks, one row per item                 Twin: FilteredContact
+// filtered = S C S for contact blocks, one row per item                 Host: FilteredContact
 __kernel void coarsen_filter_contact(const ulong n, __global const uint *starts, __global const uint *places,
                                      __global const STORED *contact, __global const uint *groups,
                                      __global const REAL *basis, __global STORED *filtered) {
@@ -139,7 +139,7 @@ __kernel void coarsen_filter_contact(const ulong n, __global const uint *starts,
     }
 }
 
-// x = S x, one constrained node per item                                Twin: Projector::node
+// x = S x, one constrained node per item                                Host: Projector::node
 __kernel void coarsen_filter_vector(const ulong constrained, __global const uint *nodes,
                                     __global const REAL *basis, __global REAL *x) {
     const size_t g = get_global_id(0);

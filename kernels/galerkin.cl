@@ -14,7 +14,7 @@
 // The position of entry e of the block in a slot, for blocks of `area` entries in slices of `slice` rows.
 #define PLACE(slot, e, area, slice) (((size_t)((slot) / (slice)) * (area) + (e)) * (slice) + (slot) % (slice))
 
-// Rows of Q = A P, one row of a block per item.                         Twin: Factors::make_q
+// Rows of Q = A P, one row of a block per item.                         Host: Factors::make_q
 __kernel void coarsen_galerkin_right(const ulong count, __global const uint *starts, __global const uint *right,
                                      __global const STORED *a, __global const STORED *p, __global REAL *q) {
     const size_t item = get_global_id(0);
@@ -37,7 +37,7 @@ __kernel void coarsen_galerkin_right(const ulong count, __global const uint *sta
         q[item * K + c] = sum[c];
 }
 
-// Rows of A_c = P^T Q, one row of a block per item.                     Twin: Factors::refill
+// Rows of A_c = P^T Q, one row of a block per item.                     Host: Factors::refill
 __kernel void coarsen_galerkin_left(const ulong count, __global const uint *starts, __global const uint *left,
                                     __global const uint *slots, __global const STORED *p,
                                     __global const REAL *q, __global STORED *coarse) {
@@ -64,7 +64,7 @@ __kernel void coarsen_galerkin_left(const ulong count, __global const uint *star
 
 // Diagonal entries of unknowns without a basis function: the largest entry of the diagonal of their node, or
 // 1. One node per item; its unknowns are without_basis[k], starts[i] <= k < starts[i + 1], its block is slots[i].
-// Twin: hierarchy::give_diagonal
+// Host: hierarchy::give_diagonal
 __kernel void coarsen_galerkin_without_basis(const ulong count, __global const uint *starts, __global const uint *without_basis,
                                     __global const uint *slots, __global STORED *coarse) {
     const size_t i = get_global_id(0);
@@ -77,7 +77,7 @@ __kernel void coarsen_galerkin_without_basis(const ulong count, __global const u
         coarse[PLACE(slots[i], without_basis[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
 }
 
-// A_c = A_c + D, stored values in their order.                         Twin: term::offset
+// A_c = A_c + D, stored values in their order.                         Host: term::offset
 __kernel void coarsen_galerkin_add(const ulong count, __global const STORED *d, __global STORED *coarse) {
     const size_t i = get_global_id(0);
     if (i < count)

@@ -15,7 +15,7 @@
 //   CONTACT if a contact part is added: block k of row i, starts[i] <= k < starts[i + 1], is at column
 //           places[k]
 
-#pragma OPENCL FP_CONTRACT ON // A device may fuse multiply-adds here, as the twin does.
+#pragma OPENCL FP_CONTRACT ON // A device may fuse multiply-adds here, as the host does.
 
 #define AREA (ROWS * COLS)
 
@@ -66,7 +66,7 @@
 
 #if THREE
 
-// s = (A x) of block row l of the range, one row of each block at once  Twin: Bsr::multiply_rows, Sum::leaf
+// s = (A x) of block row l of the range, one row of each block at once  Host: Bsr::multiply_rows, Sum::leaf
 void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REAL *s) {
     REAL4 t[3] = {0, 0, 0};
     for (size_t k = offsets[l]; k < offsets[l + 1]; k++) {
@@ -91,7 +91,7 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
 
 #else
 
-// s = (A x) of block row l of the range, for all items of its group     Twin: Bsr::multiply_rows, Sum::leaf
+// s = (A x) of block row l of the range, for all items of its group     Host: Bsr::multiply_rows, Sum::leaf
 void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REAL *s MEETING) {
 #if SLICE == 1
     const size_t base = offsets[l], lane = 0;
@@ -158,7 +158,7 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
 
 #define ROW(l, x, s) coarsen_row(l, ROW_OFFSET_GIVEN width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
 
-// y = A x                                                               Twin: LinearOperator::apply for Bsr
+// y = A x                                                               Host: LinearOperator::apply for Bsr
 __kernel void coarsen_multiply(MATRIX, __global const REAL *restrict x, __global REAL *restrict y) {
     MEET
     const size_t l = LINE, i = row_offset + l;
@@ -171,7 +171,7 @@ __kernel void coarsen_multiply(MATRIX, __global const REAL *restrict x, __global
     }
 }
 
-// y = a A x + b y                                                       Twin: Bsr::apply_add
+// y = a A x + b y                                                       Host: Bsr::apply_add
 __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *restrict x, const REAL b, __global REAL *restrict y) {
     MEET
     const size_t l = LINE, i = row_offset + l;
@@ -184,7 +184,7 @@ __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *re
     }
 }
 
-// r = b - A x                                                          Twin: LinearOperator::residual for Bsr
+// r = b - A x                                                          Host: LinearOperator::residual for Bsr
 __kernel void coarsen_residual(MATRIX, __global const REAL *restrict b, __global const REAL *restrict x, __global REAL *restrict r) {
     MEET
     const size_t l = LINE, i = row_offset + l;
@@ -229,7 +229,7 @@ __kernel void coarsen_residual(MATRIX, __global const REAL *restrict b, __global
         SCALED(i, t_, step) \
     }
 
-// s = beta s + omega D (b - A x), y = x + s                            Twin: Matrix::relax_into for CpuMatrix
+// s = beta s + omega D (b - A x), y = x + s                            Host: Matrix::relax_into for CpuMatrix
 __kernel void coarsen_relax_into(MATRIX, __global const STORED *restrict d, const REAL omega, const REAL beta,
                                  __global const REAL *restrict b, __global const REAL *restrict x, __global REAL *restrict s,
                                  __global REAL *restrict y) {
@@ -250,7 +250,7 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *restrict d, cons
 
 // x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item or group,
 // forward or backward, as far as the rows are in the range of the matrix. Chunks are not coupled: none reads entries
-// that another one writes.                                              Twin: Sweeping::run
+// that another one writes.                                              Host: Sweeping::run
 __kernel void coarsen_relax(MATRIX, __global const uint *restrict chunks, const uint first, const uint count,
                             const uint backward, __global const STORED *restrict d, const REAL omega,
                             __global const REAL *restrict b, __global REAL *restrict x) {
@@ -274,7 +274,7 @@ __kernel void coarsen_relax(MATRIX, __global const uint *restrict chunks, const 
 
 #if ITEMS_PER_ROW == 1
 
-// y = A x, x·y and the sum of |x y|, for a matrix of one range         Twin: LinearOperator::apply_dot for Bsr
+// y = A x, x·y and the sum of |x y|, for a matrix of one range         Host: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_multiply_dot(MATRIX, __global const REAL *restrict x, __global REAL *restrict y, __global SUM *restrict partial) {
     __local SUM shared[WIDTH];

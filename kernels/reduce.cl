@@ -1,7 +1,7 @@
 // Sums over vectors, bitwise the same in every run: each of G work groups sums its range into partial[k G + group], for up
 // to six sums k. G depends on the length and on the kind of device. coarsen_scalars adds the G partial sums, as soon as a kernel needs them.
 
-// x·y0 .. x·y3, of which the first `count` are computed                 Twin: Vector::dots for Vec
+// x·y0 .. x·y3, of which the first `count` are computed                 Host: Vector::dots for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dots(const ulong n, const uint count, __global const REAL *restrict x, __global const REAL *restrict y0,
                   __global const REAL *restrict y1, __global const REAL *restrict y2, __global const REAL *restrict y3,
@@ -35,7 +35,7 @@ void coarsen_dots(const ulong n, const uint count, __global const REAL *restrict
 }
 
 // x0·y0 and the sum of |x0 y0|, .. x2·y2, of which the first `count` pairs are computed
-//                                                                       Twin: Vector::dot_magnitudes for Vec
+//                                                                       Host: Vector::dot_magnitudes for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL *restrict x0, __global const REAL *restrict y0,
                             __global const REAL *restrict x1, __global const REAL *restrict y1, __global const REAL *restrict x2,
@@ -76,7 +76,7 @@ void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL
     }
 }
 
-// x += a p, r -= a q, r·r                                               Twin: Vector::cg_update for Vec
+// x += a p, r -= a q, r·r                                               Host: Vector::cg_update for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_cg_update(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict p,
                      __global const REAL *restrict q, __global REAL *restrict x, __global REAL *restrict r, __global SUM *restrict partial) {

@@ -24,7 +24,7 @@ REAL coarsen_scalar(const uint code, const REAL x, const REAL y, const REAL z) {
 //   4 .. 7  -a, a + b, a b, a / b
 //   8       a / b if b > c, otherwise 0; also 0 if any of them is NaN
 //   9       the smaller of a and b; NaN if one of them is NaN
-//   10      the number with the bits of the second word                Twin: Scalar for f64, parallel::tree
+//   10      the number with the bits of the second word                Host: Scalar for f64, parallel::tree
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_scalars(__global REAL *slots, __global const SUM *p0, __global const SUM *p1, __global const SUM *p2,
                      __global const SUM *p3, const uint count, const ulong w0, const ulong w1, const ulong w2,

@@ -3,7 +3,7 @@
 // define
 //   CHUNK  the number of entries per item
 
-// sums[k] = the sum of chunk k                                          Twin: morton::sort
+// sums[k] = the sum of chunk k                                          Host: morton::sort
 __kernel void coarsen_scan_sums(const uint count, __global const uint *list, __global uint *sums) {
     const uint k = get_global_id(0), begin = k * CHUNK;
     if (begin >= count)
@@ -14,7 +14,7 @@ __kernel void coarsen_scan_sums(const uint count, __global const uint *list, __g
     sums[k] = sum;
 }
 
-// Exclusive prefix sums of `count` entries in place, by one group, followed by the total. Twin: morton::sort
+// Exclusive prefix sums of `count` entries in place, by one group, followed by the total. Host: morton::sort
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void coarsen_scan_group(const uint count, __global uint *sums) {
     __local uint shared[64];
@@ -36,7 +36,7 @@ void coarsen_scan_group(const uint count, __global uint *sums) {
         sums[count] = before;
 }
 
-// Exclusive prefix sums of a list in place, from the sums of chunks, then the total. Twin: morton::sort
+// Exclusive prefix sums of a list in place, from the sums of chunks, then the total. Host: morton::sort
 __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, __global uint *list) {
     const uint k = get_global_id(0), begin = k * CHUNK;
     if (begin >= count)
@@ -56,7 +56,7 @@ __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, 
 #define SORTED 64 // keys per item
 
 // The number of times that each digit occurs in the keys of an item: counts[digit items + item].
-// Twin: morton::sort
+// Host: morton::sort
 __kernel void coarsen_sort_count(const uint n, const uint items, const uint shift, __global const uint *order,
                                  __global const ulong *keys, __global uint *counts) {
     const uint item = get_global_id(0);
@@ -71,7 +71,7 @@ __kernel void coarsen_sort_count(const uint n, const uint items, const uint shif
         counts[d * items + item] = found[d];
 }
 
-// Moves every key to the position given by the prefix sums of counts.   Twin: morton::sort
+// Moves every key to the position given by the prefix sums of counts.   Host: morton::sort
 __kernel void coarsen_sort_move(const uint n, const uint items, const uint shift, __global const uint *order,
                                 __global const ulong *keys, __global const uint *counts, __global uint *to) {
     const uint item = get_global_id(0);

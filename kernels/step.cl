@@ -3,7 +3,7 @@
 //   inertia[i]  the mass of node i divided by h^2
 //   y           where the nodes go without forces; a multiple of three numbers, as all vectors here
 
-// y = x + h (v + h a)                                                   Twin: ImplicitEuler::begin
+// y = x + h (v + h a)                                                   Host: ImplicitEuler::begin
 __kernel void coarsen_step_target(const ulong n, __global const REAL *x, __global const REAL *v, const REAL h, const REAL a0,
                                   const REAL a1, const REAL a2, __global REAL *y) {
     const size_t k = get_global_id(0);
@@ -11,7 +11,7 @@ __kernel void coarsen_step_target(const ulong n, __global const REAL *x, __globa
         y[k] = x[k] + h * (v[k] + h * (k % 3 == 0 ? a0 : k % 3 == 1 ? a1 : a2));
 }
 
-// next = x + share (h v)                                                Twin: ContactStepper::predict
+// next = x + share (h v)                                                Host: ContactStepper::predict
 __kernel void coarsen_step_predict(const ulong n, __global const REAL *x, __global const REAL *v, const REAL h,
                                    const REAL share, __global REAL *next) {
     const size_t k = get_global_id(0);
@@ -19,7 +19,7 @@ __kernel void coarsen_step_predict(const ulong n, __global const REAL *x, __glob
         next[k] = x[k] + share * (h * v[k]);
 }
 
-// v = (next - x) / h, x = next                                          Twin: ContactStepper::step
+// v = (next - x) / h, x = next                                          Host: ContactStepper::step
 __kernel void coarsen_step_end(const ulong n, __global const REAL *next, const REAL h, __global REAL *x, __global REAL *v) {
     const size_t k = get_global_id(0);
     if (k < n) {
@@ -28,7 +28,7 @@ __kernel void coarsen_step_end(const ulong n, __global const REAL *next, const R
     }
 }
 
-// f(x), n nodes                                                         Twin: ImplicitEuler::value
+// f(x), n nodes                                                         Host: ImplicitEuler::value
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_step_energy(const ulong n, __global const REAL *inertia, __global const REAL *x, __global const REAL *y,
                          __global SUM *partial) {
@@ -48,7 +48,7 @@ void coarsen_step_energy(const ulong n, __global const REAL *inertia, __global c
         partial[get_group_id(0)] = sum;
 }
 
-// g = M (x - y) / h^2                                                   Twin: ImplicitEuler::gradient
+// g = M (x - y) / h^2                                                   Host: ImplicitEuler::gradient
 __kernel void coarsen_step_gradient(const ulong n, __global const REAL *inertia, __global const REAL *x, __global const REAL *y,
                                     __global REAL *g) {
     const size_t k = get_global_id(0);

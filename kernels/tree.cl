@@ -34,7 +34,7 @@
 #define REST(i, first, last) \
     for (size_t i = (first) + ((last) - (first)) / LANES * LANES + get_local_id(0); i < (last); i += WIDTH)
 
-// The sum over a pack.                                                  Twin: Pack::sum
+// The sum over a pack.                                                  Host: Pack::sum
 SUM coarsen_across(const PACK v) {
 #if LANES == 8
     const JOIN(SUM, 4) h = v.lo + v.hi;
@@ -45,7 +45,7 @@ SUM coarsen_across(const PACK v) {
 #endif
 }
 
-// The sum of v over the work group, for its item 0.                     Twin: parallel::tree
+// The sum of v over the work group, for its item 0.                     Host: parallel::tree
 SUM coarsen_tree(__local SUM *shared, const SUM v) {
     const uint item = get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);

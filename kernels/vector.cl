@@ -1,7 +1,7 @@
 // Entry-wise vector operations, LANES entries per item, the last entries one by one. Factors are slots; if a
 // factor is 0, the old entries are not read.
 
-// y = v                                                                 Twin: Vector::fill for Vec
+// y = v                                                                 Host: Vector::fill for Vec
 __kernel void coarsen_fill(const ulong n, __global REAL *restrict y, const REAL v) {
     const size_t i = get_global_id(0) * LANES;
     if (i + LANES <= n)
@@ -11,14 +11,14 @@ __kernel void coarsen_fill(const ulong n, __global REAL *restrict y, const REAL 
             y[k] = v;
 }
 
-// list = v                                                              Twin: slice::fill
+// list = v                                                              Host: slice::fill
 __kernel void coarsen_fill_list(const uint n, __global uint *list, const uint v) {
     const uint i = get_global_id(0);
     if (i < n)
         list[i] = v;
 }
 
-// y = a x + b y                                                         Twin: Vector::axpby for Vec
+// y = a x + b y                                                         Host: Vector::axpby for Vec
 __kernel void coarsen_axpby(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict x,
                             const uint b, __global REAL *restrict y) {
     const size_t i = get_global_id(0) * LANES;
@@ -36,7 +36,7 @@ __kernel void coarsen_axpby(const ulong n, __global const REAL *restrict slots, 
         }
 }
 
-// y = a d x + b y                                                       Twin: Vector::hadamard for Vec
+// y = a d x + b y                                                       Host: Vector::hadamard for Vec
 __kernel void coarsen_hadamard(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict d,
                                __global const REAL *restrict x, const uint b, __global REAL *restrict y) {
     const size_t i = get_global_id(0) * LANES;
@@ -54,7 +54,7 @@ __kernel void coarsen_hadamard(const ulong n, __global const REAL *restrict slot
         }
 }
 
-// p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Twin: Vector::pipelined_update for Vec
+// p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Host: Vector::pipelined_update for Vec
 __kernel void coarsen_pipelined_update(const ulong n, __global const REAL *restrict slots, const uint a, const uint b, const uint c,
                             __global const REAL *restrict u, __global const REAL *restrict w, __global REAL *restrict p, __global REAL *restrict s,
                             __global REAL *restrict x, __global REAL *restrict r) {

@@ -25,11 +25,23 @@ ELASTIC = HERE.parents[1] / "crates/elastic/src"
 TABLE = HERE / "resources.txt"
 SECONDS = 2.0
 
-# The twins of energies, and what `DeviceElements::new` defines for them.
-TWINS = {
+# The sources of one element of each energy, and what `DeviceElements::new` defines for them.
+TETRAHEDRA = "vector mat3 rest tetrahedra"
+ENERGIES = {
     "springs": "CORNERS=2 DATA=2",
     "attachments": "CORNERS=1 DATA=4",
-    "mat3 tetrahedra neo_hookean": "CORNERS=4 DATA=17",
+    f"{TETRAHEDRA} arap": "CORNERS=4 DATA=16",
+    f"{TETRAHEDRA} corotational": "CORNERS=4 DATA=16",
+    f"{TETRAHEDRA} polar fixed_corotated": "CORNERS=4 DATA=16",
+    f"{TETRAHEDRA} st_venant_kirchhoff": "CORNERS=4 DATA=16",
+    f"{TETRAHEDRA} neo_hookean": "CORNERS=4 DATA=16",
+    f"{TETRAHEDRA} neo_hookean_log max_step": "CORNERS=4 DATA=16 BOUNDED",
+    "vector rest baraff_witkin": "CORNERS=4 DATA=15",
+    "vector triangle membrane": "CORNERS=3 DATA=7",
+    "vector triangle corotational_membrane": "CORNERS=3 DATA=7",
+    "vector mat3 triangle anisotropic_membrane": "CORNERS=3 DATA=7",
+    "vector bending": "CORNERS=4 DATA=5",
+    "vector shell": "CORNERS=4 DATA=2",
 }
 # Precisions: of vectors, of values.
 PRECISIONS = {"f64": [("double", "double"), ("double", "float")], "f32": [("float", "float")]}
@@ -69,7 +81,7 @@ def variants(module, stored, gpu):
         structure = f"STORED=float VALUES={stored} TILES=1 SLICE={slices} NODES=32"
         yield from (f"{structure} BLOCK=3{c}" for c in contacts)
     elif module.startswith("ELEMENTS"):
-        yield TWINS[module.removeprefix("ELEMENTS ")] + " EPSILON=1e-7 TINY=1e-37"
+        yield ENERGIES[module.removeprefix("ELEMENTS ")] + " EPSILON=1e-7 TINY=1e-37"
     elif module == "SORT":
         yield "CHUNK=32"
     elif module == "SCHWARZ":
@@ -79,14 +91,14 @@ def variants(module, stored, gpu):
 
 
 def modules():
-    """The sources of each module, as crates `kernels` lists them; those of elements with each twin."""
+    """The sources of each module, as crates `kernels` lists them; those of elements with each energy."""
     listed = (KERNELS / "src/lib.rs").read_text().split("#[cfg(test)]")[0]
     single = dict(re.findall(r'const (\w+): &str = include_str!\("\.\./(.*?)"\)', listed))
     for name, parts in re.findall(r"pub const (\w+): \[&str; \d+\] =\s*\[(.*?)\];", listed, re.S):
         files = re.findall(r'include_str!\("\.\./(.*?)"\)|(\w+)', parts)
         sources = [(KERNELS / (file or single[const])).read_text() for file, const in files]
         if name == "ELEMENTS":
-            yield from ((f"{name} {twin}", [*sources, *((ELASTIC / f"{file}.cl").read_text() for file in twin.split())]) for twin in TWINS)
+            yield from ((f"{name} {energy}", [*sources, *((ELASTIC / f"{file}.cl").read_text() for file in energy.split())]) for energy in ENERGIES)
         else:
             yield name, sources
 

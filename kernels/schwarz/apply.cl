@@ -6,7 +6,7 @@
 // the matrix. Here an item of a group has one entry of a tile of 8 x 8 and keeps its own sums of its row and
 // its column. The group synchronises only twice, and loads are in order of memory.
 
-// coarse_s = the sum over the children of node s, first <= s < last; one unknown per item Twin: cpu::restrict
+// coarse_s = the sum over the children of node s, first <= s < last; one unknown per item Host: cpu::restrict
 __kernel void coarsen_schwarz_restrict(const uint first, const uint last, const uint fine,
                                        __global const uint *order, __global const uint *children,
                                        __global const REAL *r, __global REAL *coarse) {
@@ -52,7 +52,7 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 #define BOUND n
 #endif
 
-// Domains from d0 on, one per group of 64 items.                        Twin: Cpu::apply_domains
+// Domains from d0 on, one per group of 64 items.                        Host: Cpu::apply_domains
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_domains(DOMAINS) {
     __local REAL x[TILES * SIDE], sums[TILES * TILE];
@@ -115,7 +115,7 @@ void coarsen_schwarz_domains(DOMAINS) {
 #define WIDE_REAL JOIN(REAL, 8)
 #define WIDEN(v) JOIN(convert_, WIDE_REAL)(v)
 
-// Domain d by one item of a core with wide registers.                   Twin: packed::multiply
+// Domain d by one item of a core with wide registers.                   Host: packed::multiply
 void coarsen_schwarz_rows(const uint d, DOMAINS) {
     const uint first = ranges[2 * d], nodes = ranges[2 * d + 1] - first;
     const uint m = nodes * BLOCK, n = (m + SIDE - 1) / SIDE;
@@ -166,7 +166,7 @@ void coarsen_schwarz_rows(const uint d, DOMAINS) {
     }
 }
 
-// Domains from d0 on, divided among the items.                          Twin: Cpu::apply_domains
+// Domains from d0 on, divided among the items.                          Host: Cpu::apply_domains
 __kernel void coarsen_schwarz_domains(DOMAINS) {
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
     const uint begin = each * get_global_id(0), end = min(count, begin + each);
@@ -176,7 +176,7 @@ __kernel void coarsen_schwarz_domains(DOMAINS) {
 
 #endif
 
-// z = D r for nodes in no domain, one node per item; D symmetric        Twin: Cpu::apply_domains
+// z = D r for nodes in no domain, one node per item; D symmetric        Host: Cpu::apply_domains
 __kernel void coarsen_schwarz_left_out(const uint count, __global const uint *nodes, __global const REAL *d,
                                        __global const REAL *r, __global REAL *z) {
     const uint at = get_global_id(0);
@@ -192,7 +192,7 @@ __kernel void coarsen_schwarz_left_out(const uint count, __global const uint *no
 }
 
 // z += the correction of the domain of each node, for the first `count` domains; one unknown of a domain per item
-//                                                                       Twin: CpuDomains::prolong
+//                                                                       Host: CpuDomains::prolong
 __kernel void coarsen_schwarz_prolong(const uint count, __global const uint *order, __global const uint *ranges,
                                       __global const REAL *corrections, __global REAL *z) {
     const uint at = get_global_id(0);

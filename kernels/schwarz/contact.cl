@@ -11,7 +11,7 @@
 
 #define NONE UINT_MAX
 
-// The position of every node, and the domain of every position.         Twin: Plan::couplings
+// The position of every node, and the domain of every position.         Host: Plan::couplings
 __kernel void coarsen_schwarz_locate(const uint domains, __global const uint *ranges, __global const uint *order,
                                      __global uint *home, __global uint *position) {
     const uint d = get_global_id(0);
@@ -24,7 +24,7 @@ __kernel void coarsen_schwarz_locate(const uint domains, __global const uint *ra
 }
 
 // The entries of the contact blocks of a row of the finest level, most of which are in no domain; items also clear the entries of
-// blocks that do not exist.                                             Twin: DomainContacts::sort
+// blocks that do not exist.                                             Host: DomainContacts::sort
 __kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const uint levels, const uint nodes,
                                    __global const uint *touch_starts, __global const uint *touch_places,
                                    __global const uint *parent, __global const uint *home,
@@ -56,7 +56,7 @@ __kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const u
     met_own[i] = own;
 }
 
-// The entries of each position, and where they begin.                   Twin: DomainContacts::sort
+// The entries of each position, and where they begin.                   Host: DomainContacts::sort
 __kernel void coarsen_schwarz_gather(const uint entries, const uint capacity, const uint nodes,
                                      __global const uint *sorted, __global const ulong *keys,
                                      __global const uint *other, __global uint *met_starts, __global uint *met) {
@@ -79,7 +79,7 @@ __kernel void coarsen_schwarz_gather(const uint entries, const uint capacity, co
     }
 }
 
-// Marks the rows with a contact block.                                  Twin: Contacts::touched_since
+// Marks the rows with a contact block.                                  Host: Contacts::touched_since
 __kernel void coarsen_schwarz_touched(const uint fine, __global const uint *touch_starts, __global uint *marks) {
     const uint i = get_global_id(0);
     if (i < fine && touch_starts[i + 1] > touch_starts[i])

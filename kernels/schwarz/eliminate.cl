@@ -6,11 +6,11 @@
 //   column k of A over its pivot; row and column k      f, g
 
 // The largest trace of a trusted inverse, over the reciprocal of the smallest trusted pivot.
-//                                                                       Twin: dense::LARGEST
+//                                                                       Host: dense::LARGEST
 #define LARGEST 10
 
 // What to add to the diagonal of an inverse with this trace, so that it stays positive definite when it is rounded.
-//                                                                       Twin: dense::raise
+//                                                                       Host: dense::raise
 #define TWICE_ROUND_OFF(type) (sizeof(type) == sizeof(float) ? 0x1p-23f : 0x1p-52f)
 WORK coarsen_raise(const WORK trace, const uint rows) {
     const WORK raise = (TWICE_ROUND_OFF(STORED) + rows * TWICE_ROUND_OFF(WORK)) * trace;
@@ -37,7 +37,7 @@ WORK coarsen_raise(const WORK trace, const uint rows) {
 #if !WIDE
 
 // One domain per group of 64 items, in local memory: 78 tiles of 96 x 96 take 20 KB in float, 40 KB in
-// double.                                                               Twin: Workspace::invert
+// double.                                                               Host: Workspace::invert
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ranges, __global const uint *offsets,
                             const uint some, __global const uint *marks, __global const SUM *diagonals,
@@ -157,7 +157,7 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
 #define WIDE_SUM JOIN(SUM, 8)
 #define WIDE_STORED JOIN(STORED, 8)
 
-// c += l r, tiles by columns.                                           Twin: eliminate::accumulate
+// c += l r, tiles by columns.                                           Host: eliminate::accumulate
 #define ACCUMULATE(c, l, r) \
     { \
         const WIDE_WORK l0 = (l)[0], l1 = (l)[1], l2 = (l)[2], l3 = (l)[3]; \
@@ -186,7 +186,7 @@ void coarsen_transpose(const WIDE_WORK *from, WIDE_WORK *to) {
 }
 
 // The inverse of one tile, L^-T D^-1 L^-1, by one-way elimination; returns the smallest pivot.
-//                                                                       Twin: eliminate::invert_tile
+//                                                                       Host: eliminate::invert_tile
 WORK coarsen_invert_tile(WIDE_WORK *a) {
     WORK *entries = (WORK *)a, d[SIDE], least = INFINITY;
     for (uint k = 0; k < SIDE; k++) {
@@ -217,7 +217,7 @@ WORK coarsen_invert_tile(WIDE_WORK *a) {
 }
 
 // The inverse of a matrix of n x n tiles in place; returns the smallest pivot. If the pivot is not positive,
-// `a` is invalid.                                                       Twin: Workspace::invert
+// `a` is invalid.                                                       Host: Workspace::invert
 WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE_WORK *f) {
     WORK least = INFINITY;
     for (uint k = 0; k < n; k++) {
@@ -281,7 +281,7 @@ WORK coarsen_invert(const uint n, WIDE_WORK *a, WIDE_WORK *q, WIDE_WORK *d, WIDE
     return least;
 }
 
-// Several domains per item.                                             Twin: Workspace::invert
+// Several domains per item.                                             Host: Workspace::invert
 __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ranges,
                                      __global const uint *offsets, const uint some, __global const uint *marks,
                                      __global const SUM *diagonals, __global const SUM *sizes, const uint run,

@@ -20,7 +20,7 @@
 #define AREA (BLOCK * BLOCK)
 
 // The index, in tiles, of tile (i, j), i >= j, of a matrix with n tiles along a side.
-// Twin: packed::tile_number
+// Host: packed::tile_number
 uint coarsen_tile(const uint n, const uint i, const uint j) {
     return j * (2 * n + 1 - j) / 2 + (i - j);
 }

@@ -24,10 +24,10 @@
 #endif
 
 // A diagonal entry of a coarse level below this multiple of EPSILON times the sum of its terms is round-off.
-// Twin: precompute::ROUND_OFF
+// Host: precompute::ROUND_OFF
 #define ROUND_OFF 64
 
-// The smallest pivot of a scaled diagonal block that counts as positive definite. Twin: dense::POSITIVE
+// The smallest pivot of a scaled diagonal block that counts as positive definite. Host: dense::POSITIVE
 #define POSITIVE 1e-6f
 
 #ifdef CONTACT
@@ -55,7 +55,7 @@
 #define DIAGONAL(i, e) ((i) < fine ? OWN(i, e) : diagonals[(size_t)((i) - fine) * AREA + (e)])
 
 // Diagonal blocks of nodes s of a coarse level, first <= s < last, and for each of their unknowns the sum of
-// diagonal entries of the finest level; one entry per item. Twin: Stage::coarse_row, Stage::coarse_sizes
+// diagonal entries of the finest level; one entry per item. Host: Stage::coarse_row, Stage::coarse_sizes
 __kernel void coarsen_schwarz_diagonals(const uint first, const uint last, NUMBERS,
                                         __global const uint *children, const uint some,
                                         __global const uint *marks, __global SUM *diagonals,
@@ -89,14 +89,14 @@ __kernel void coarsen_schwarz_diagonals(const uint first, const uint last, NUMBE
         sizes[(size_t)s * BLOCK + e / BLOCK] = size;
 }
 
-// Marks the nodes of a list.                                            Twin: Plan::touched
+// Marks the nodes of a list.                                            Host: Plan::touched
 __kernel void coarsen_schwarz_mark(const uint count, __global const uint *nodes, __global uint *marks) {
     const uint at = get_global_id(0);
     if (at < count)
         marks[nodes[at]] = 1;
 }
 
-// Marks nodes of a coarse level with a marked child.                    Twin: Plan::touched
+// Marks nodes of a coarse level with a marked child.                    Host: Plan::touched
 __kernel void coarsen_schwarz_raise(const uint first, const uint last, const uint fine, __global const uint *order,
                                     __global const uint *children, __global uint *marks) {
     const uint s = first + get_global_id(0);
@@ -109,7 +109,7 @@ __kernel void coarsen_schwarz_raise(const uint first, const uint last, const uin
 }
 
 // Inverts a block in place by Gauss-Jordan elimination; returns the smallest pivot, or 0.
-// Twin: eliminate::invert_tile
+// Host: eliminate::invert_tile
 WORK coarsen_invert_block(WORK *a) {
     WORK least = INFINITY;
     for (uint k = 0; k < BLOCK; k++) {
@@ -146,7 +146,7 @@ uint coarsen_schwarz_block(const uint i, NUMBERS, __global const SUM *diagonals,
     return positive;
 }
 
-// 1 / sqrt of diagonal entry k of node i, or 0 if the entry is round-off. Twin: Stage::scales
+// 1 / sqrt of diagonal entry k of node i, or 0 if the entry is round-off. Host: Stage::scales
 SUM coarsen_schwarz_scale(const uint i, const uint k, NUMBERS, __global const SUM *diagonals,
                           __global const SUM *sizes) {
     const SUM d = DIAGONAL(i, k * (BLOCK + 1));
@@ -155,7 +155,7 @@ SUM coarsen_schwarz_scale(const uint i, const uint k, NUMBERS, __global const SU
 }
 
 // Inverses of the diagonal blocks of nodes in no domain, one node per item. A block that is not positive
-// definite is replaced by its diagonal, and reported in `repairs`.      Twin: check::check
+// definite is replaced by its diagonal, and reported in `repairs`.      Host: check::check
 __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes, NUMBERS,
                                     __global const SUM *diagonals, __global REAL *d, const uint domains,
                                     __global uint *repairs) {
@@ -175,7 +175,7 @@ __kernel void coarsen_schwarz_alone(const uint count, __global const uint *nodes
 }
 
 // released[group] = the first node in a group that had no couplings when the structure was chosen but that the
-// matrix couples now, or NONE. Twin: Plan::serves
+// matrix couples now, or NONE. Host: Plan::serves
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values, __global const uint *alone,
                               __global uint *released) {
@@ -208,7 +208,7 @@ uint coarsen_schwarz_marked(const uint first, const uint nodes, __global const u
     return mark;
 }
 
-// The index of entry (row, column), row >= column, of a packed matrix.  Twin: packed::entry
+// The index of entry (row, column), row >= column, of a packed matrix.  Host: packed::entry
 uint coarsen_entry(const uint n, const uint row, const uint column) {
     return coarsen_tile(n, row / SIDE, column / SIDE) * TILE + column % SIDE * SIDE + row % SIDE;
 }
@@ -226,7 +226,7 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
 #define PRESS_ROW(a, scale, n, first, r, p_, row_)
 #endif
 
-// Row r of the lower part of the scaled matrix of a domain.             Twin: Stage::assemble
+// Row r of the lower part of the scaled matrix of a domain.             Host: Stage::assemble
 #define ASSEMBLE_ROW(a, scale, n, first, r, shift) \
     { \
         const uint p_ = (first) + (r) / BLOCK, row_ = (r) % BLOCK, i_ = order[p_]; \
@@ -245,11 +245,11 @@ uint coarsen_entry(const uint n, const uint row, const uint column) {
     }
 
 // The number of shifts, as fractions of the diagonal: 0, 10, 100, ... times the smallest trusted pivot.
-// Twin: precompute::SHIFTS
+// Host: precompute::SHIFTS
 #define ATTEMPTS 5
 
 // The domains that a run inverts: all; all in one attempt, leaving untrusted domains to a run in a wider
-// type; only the domains that were left. Twin: Stage::domain
+// type; only the domains that were left. Host: Stage::domain
 #define ALL 0
 #define ONCE 1
 #define LEFT 2

@@ -18,7 +18,7 @@
 #define LEVEL \
     const uint level, const uint first, const uint capacity, __global const uint *counts
 
-// The smallest and largest coordinates of the points of a group.        Twin: morton::codes
+// The smallest and largest coordinates of the points of a group.        Host: morton::codes
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void coarsen_schwarz_box(const uint n, __global const REAL *points, __global REAL *box) {
     __local REAL low[64 * 3], high[64 * 3];
@@ -44,7 +44,7 @@ void coarsen_schwarz_box(const uint n, __global const REAL *points, __global REA
     }
 }
 
-// Merges `groups` boxes into the first.                                 Twin: morton::codes
+// Merges `groups` boxes into the first.                                 Host: morton::codes
 __kernel void coarsen_schwarz_whole_box(const uint groups, __global REAL *box) {
     for (uint g = 1; g < groups; g++)
         for (uint a = 0; a < 3; a++) {
@@ -53,7 +53,7 @@ __kernel void coarsen_schwarz_whole_box(const uint groups, __global REAL *box) {
         }
 }
 
-// Spreads the 20 bits of v to every third bit.                          Twin: morton::spread
+// Spreads the 20 bits of v to every third bit.                          Host: morton::spread
 ulong coarsen_spread(ulong v) {
     v = (v | v << 32) & 0x001f00000000ffffUL;
     v = (v | v << 16) & 0x001f0000ff0000ffUL;
@@ -62,7 +62,7 @@ ulong coarsen_spread(ulong v) {
     return (v | v << 2) & 0x1249249249249249UL;
 }
 
-// Morton codes of 60 bits from cubic cells, and a higher bit for nodes without couplings. Twin: morton::codes
+// Morton codes of 60 bits from cubic cells, and a higher bit for nodes without couplings. Host: morton::codes
 __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, __global const REAL *box,
                                     __global const uint *alone, __global ulong *codes) {
     const uint i = get_global_id(0);
@@ -79,7 +79,7 @@ __kernel void coarsen_schwarz_codes(const uint n, __global const REAL *points, _
     codes[i] = code | (ulong)alone[i] << 60;
 }
 
-// The slot of the diagonal block of a node, and whether all other blocks of its row are zero. Twin: Links::of
+// The slot of the diagonal block of a node, and whether all other blocks of its row are zero. Host: Links::of
 __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *values TOUCHING,
                                     __global uint *own, __global uint *alone) {
     const uint i = get_global_id(0);
@@ -103,7 +103,7 @@ __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *v
     alone[i] = !coupled;
 }
 
-// The number of couplings of a node of the finest level.                Twin: Links::of
+// The number of couplings of a node of the finest level.                Host: Links::of
 __kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const VALUES *values TOUCHING,
                                       __global const uint *alone, __global uint *begins) {
     const uint i = get_global_id(0);
@@ -121,7 +121,7 @@ __kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const VALUES 
     begins[i] = count;
 }
 
-// The couplings of a node. A contact has no slot, since other contacts may follow.  Twin: Links::of
+// The couplings of a node. A contact has no slot, since other contacts may follow.  Host: Links::of
 __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const VALUES *values TOUCHING,
                                         __global const uint *alone, __global const uint *begins,
                                         __global uint *ends) {
@@ -149,7 +149,7 @@ __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const VALUE
 #endif
 }
 
-// Sets all lists to empty.                                              Twin: Plan::new
+// Sets all lists to empty.                                              Host: Plan::new
 __kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint coarse, const uint domains,
                                     const uint levels, __global uint *parent, __global uint *children,
                                     __global uint *ranges, __global uint *counts, __global uint *totals,
@@ -170,7 +170,7 @@ __kernel void coarsen_schwarz_empty(const uint n, const uint nodes, const uint c
 }
 
 // The ranks of the nodes of a level along the curve; nodes of coarse levels are numbered in this order.
-// Twin: Domains::grow
+// Host: Domains::grow
 __kernel void coarsen_schwarz_ranks(LEVEL, __global const uint *curve, __global uint *rank) {
     const uint k = get_global_id(0);
     if (k < counts[level])
@@ -179,7 +179,7 @@ __kernel void coarsen_schwarz_ranks(LEVEL, __global const uint *curve, __global 
 
 // One domain per group: finds its connected parts by squaring the matrix of inner couplings until it contains
 // all paths, and makes the nodes of each part adjacent. parts[p] is the part of the node at position p within
-// its domain, NONE for a node without couplings; `tally` receives the number of parts. Twin: Domains::grow
+// its domain, NONE for a node without couplings; `tally` receives the number of parts. Host: Domains::grow
 __kernel __attribute__((reqd_work_group_size(NODES, 1, 1)))
 void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uint *rank,
                            __global const uint *begins, __global const uint *ends, __global const uint *alone,
@@ -229,7 +229,7 @@ void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uin
 }
 
 // The number of couplings of every node with earlier positions of its domain, and with nodes out of its
-// domain: tally[k] and tally[capacity + k] for position first + k. Twin: Couplings::of
+// domain: tally[k] and tally[capacity + k] for position first + k. Host: Couplings::of
 __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global const uint *position,
                                     __global const uint *begins, __global const uint *ends,
                                     __global uint *tally) {
@@ -250,7 +250,7 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
 }
 
 // Whether there is a next level: it needs several domains, couplings between them, and a capacity for all their
-// parts. A level that is not requested has no capacity, and is not reported as lacking. Twin: Plan::new
+// parts. A level that is not requested has no capacity, and is not reported as lacking. Host: Plan::new
 __kernel void coarsen_schwarz_decide(const uint level, const uint capacity, const uint domains, const uint next_capacity,
                                      __global const uint *tally, __global uint *counts,
                                      __global uint *totals, __global uint *lacking) {
@@ -266,7 +266,7 @@ __kernel void coarsen_schwarz_decide(const uint level, const uint capacity, cons
 }
 
 // Domains, parents and children; couplings inside domains; couplings between domains, which become couplings
-// of the next level. One position per item. Twin: Plan::new, Couplings::of
+// of the next level. One position per item. Host: Plan::new, Couplings::of
 __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fine, const uint above,
                                    __global const uint *totals, __global const uint *tally,
                                    __global const uint *order, __global const uint *position,

@@ -2,7 +2,7 @@
 //!
 //! The driver of the device compiles each list of this crate as one program. Every kernel has the prefix
 //! `coarsen_`, because a kernel called `dot` would collide with the language. A comment above each kernel
-//! names its twin, the Rust function that computes the same.
+//! names the function of the host that computes the same.
 //!
 //! | file | what |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | `filter.cl` | constraints of single nodes filtered out of a matrix |
 //! | `sort.cl` | prefix sums of a list, a stable sort |
 //! | `assembly.cl` | matrices from streams of blocks |
-//! | `elements.cl` | energies of elements; a twin of one energy is added, such as `springs.cl` of `crates/elastic` |
+//! | `elements.cl` | energies of elements; the source of one energy is added, such as `springs.cl` of `crates/elastic` |
 //! | `step.cl` | the inertia of a time step |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `border.cl` | entries that other ranks need, and sums of theirs |
@@ -76,7 +76,7 @@ pub const SCHWARZ: [&str; 3] = [REAL, SCHWARZ_LISTS, include_str!("../schwarz/ap
 #[cfg(test)]
 mod tests {
     #[test]
-    fn kernels_bear_the_prefix_and_name_their_twin() {
+    fn kernels_bear_the_prefix_and_name_the_host() {
         let all = [
             &super::VECTOR[..],
             &super::MATRIX,
@@ -102,7 +102,7 @@ mod tests {
                 let declaration =
                     if line.contains('(') && !line.ends_with("))") { line } else { &lines[at + 1] };
                 assert!(declaration.contains("void coarsen_"), "{declaration}");
-                assert!(lines[at - 1].contains("Twin: "), "{declaration} names no twin");
+                assert!(lines[at - 1].contains("Host: "), "{declaration} names no function of the host");
             }
         }
     }

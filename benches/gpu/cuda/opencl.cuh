@@ -27,4 +27,5 @@ typedef unsigned long ulong;
 #define convert_double(v) ((double)(v))
 #define clz(v) __clz((int)(v))
 #define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
 #define UINT_MAX 0xffffffffu

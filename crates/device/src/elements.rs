@@ -3,7 +3,7 @@
 use std::fmt;
 
 use coarsen_core::{Dot, Error, Real, Vector};
-use coarsen_elastic::{Curvature, Twin};
+use coarsen_elastic::{Curvature, ElementKernel};
 
 use crate::driver::Type;
 use crate::error::same_length;
@@ -18,6 +18,8 @@ kernels! {
         Forces = "coarsen_elements_forces",
         Gather = "coarsen_elements_gather",
         Hessian = "coarsen_elements_hessian",
+        Bounds = "coarsen_elements_bounds",
+        Least = "coarsen_elements_max_step",
     }
 }
 
@@ -26,41 +28,49 @@ kernels! {
 ///
 /// x has the positions of free nodes in m, three numbers for each; E is in J. Elements write their forces and nodes add
 /// them, in the order of the host, so every run gives the same bits. In `f64` gradients and Hessians have those of the
-/// host, if the twin uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
-/// Hessian, two for a gradient. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and the data of its twin;
-/// on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Not* for an energy whose held nodes
-/// move. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable solids", chapter 4.
+/// host, if the kernel uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
+/// Hessian, two for a gradient and for a bound of the step. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and
+/// the data of its kernel; on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler).
+/// [`write`](Self::write) moves pins and held nodes. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable
+/// solids", chapter 4.
 pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
     count: usize,
+    corners: usize,
+    /// The numbers of an element.
+    numbers: usize,
     free: usize,
+    held_nodes: usize,
     elements: Buffer,
     held: Buffer,
     data: Buffer,
+    common: Buffer,
     blocks: Buffer,
     /// The pairs of free nodes of all blocks.
     places: Vec<(u32, u32)>,
     starts: Buffer,
     around: Buffer,
+    /// The forces of elements, or the bounds of their steps.
     forces: Buffer,
+    bounds_steps: bool,
 }
 
 impl<V: Real> DeviceElements<V> {
-    /// Uploads the elements of an energy, and compiles the kernels of its twin unless the backend has them.
+    /// Uploads the elements of an energy, and compiles its kernels unless the backend has them.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a twin whose lists do not fit, [`Error::TooLarge`] for more than 2³² corners or blocks,
+    /// [`Error::Shape`] for a kernel whose lists do not fit, [`Error::TooLarge`] for more than 2³² corners or blocks,
     /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`] of the backend.
-    pub fn new<S>(backend: &DeviceBackend<V, S>, twin: &Twin) -> Result<Self, Error> {
-        let (k, free) = (twin.corners.max(1), twin.free);
-        let count = twin.elements.len() / k;
-        same_length("corners of the elements of a twin", count * twin.corners, twin.elements.len())?;
-        let numbers = twin.data.len() / count.max(1);
-        same_length("numbers of the elements of a twin", count * numbers, twin.data.len())?;
-        let nodes = free.saturating_add(twin.held.len());
-        if let Some(&node) = twin.elements.iter().max().filter(|node| **node as usize >= nodes) {
-            let (what, found) = ("nodes that the elements of a twin use", node as usize + 1);
+    pub fn new<S>(backend: &DeviceBackend<V, S>, kernel: &ElementKernel) -> Result<Self, Error> {
+        let (k, free) = (kernel.corners.max(1), kernel.free);
+        let count = kernel.elements.len() / k;
+        same_length("corners of the elements of a kernel", count * kernel.corners, kernel.elements.len())?;
+        let numbers = kernel.data.len() / count.max(1);
+        same_length("numbers of the elements of a kernel", count * numbers, kernel.data.len())?;
+        let nodes = free.saturating_add(kernel.held.len());
+        if let Some(&node) = kernel.elements.iter().max().filter(|node| **node as usize >= nodes) {
+            let (what, found) = ("nodes that the elements of a kernel use", node as usize + 1);
             return Err(Error::Shape { what, expected: nodes, found });
         }
         let limit = NONE as usize;
@@ -72,7 +82,7 @@ impl<V: Real> DeviceElements<V> {
 
         let is_free = |node: u32| (node as usize) < free;
         let (mut places, mut blocks) = (Vec::new(), Vec::with_capacity(pairs));
-        for element in twin.elements.chunks_exact(k) {
+        for element in kernel.elements.chunks_exact(k) {
             for (&i, &j) in element.iter().flat_map(|i| element.iter().map(move |j| (i, j))) {
                 let inside = is_free(i) && is_free(j);
                 blocks.push(if inside { places.len() as u32 } else { NONE });
@@ -80,7 +90,7 @@ impl<V: Real> DeviceElements<V> {
             }
         }
         let mut starts = vec![0; free + 1];
-        let corners = || (0..).zip(&twin.elements).filter(|(_, node)| is_free(**node));
+        let corners = || (0..).zip(&kernel.elements).filter(|(_, node)| is_free(**node));
         corners().for_each(|(_, &node)| starts[node as usize + 1] += 1);
         (0..free).for_each(|i| starts[i + 1] += starts[i]);
         let mut next = starts.clone();
@@ -92,16 +102,19 @@ impl<V: Real> DeviceElements<V> {
         }
 
         let (round_off, tiny) = (V::EPSILON.as_f64(), V::min_positive_value().as_f64());
-        let options = format!("-D CORNERS={k} -D DATA={numbers} -D EPSILON={round_off:e} -D TINY={tiny:e}");
+        let bounded = if kernel.bounds_steps { " -D BOUNDED" } else { "" };
+        let options =
+            format!("-D CORNERS={k} -D DATA={numbers} -D EPSILON={round_off:e} -D TINY={tiny:e}{bounded}");
         let module = Module { sources: &coarsen_kernels::ELEMENTS, kernels: Step::NAMES, options };
         let mut queue = backend.queue();
-        let module = queue.module_with(&module, twin.source)?;
+        let module = queue.module_with(&module, kernel.source)?;
         let real = |queue: &mut crate::queue::Queue<V>, host: &[f64]| {
             let host: Vec<V> = host.iter().map(|&v| V::from_f64(v)).collect();
             queue.allocate(Type::of::<V>(), size_of_val(&host[..]), Some(bytes(&host)))
         };
-        let (held, data) = (real(&mut queue, twin.held.as_flattened())?, real(&mut queue, &twin.data)?);
-        let elements = queue.list(&twin.elements)?;
+        let (held, data) = (real(&mut queue, kernel.held.as_flattened())?, real(&mut queue, &kernel.data)?);
+        let common = real(&mut queue, &kernel.common)?;
+        let elements = queue.list(&kernel.elements)?;
         let (blocks, starts, around) = (queue.list(&blocks)?, queue.list(&starts)?, queue.list(&around)?);
         let forces = queue.allocate(Type::of::<V>(), 3 * count * k * size_of::<V>(), None)?;
         drop(queue);
@@ -110,16 +123,47 @@ impl<V: Real> DeviceElements<V> {
             backend,
             module,
             count,
+            corners: kernel.corners,
+            numbers,
             free,
+            held_nodes: kernel.held.len(),
             elements,
             held,
             data,
+            common,
             blocks,
             places,
             starts,
             around,
             forces,
+            bounds_steps: kernel.bounds_steps,
         })
+    }
+
+    /// Writes the numbers of elements and the positions of held nodes again, as pins and held nodes that move need it. The elements
+    /// stay. Two transfers at most.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for other numbers of elements, of numbers of an element or of held nodes, and errors of the backend.
+    pub fn write(&mut self, kernel: &ElementKernel) -> Result<(), Error> {
+        let Self { backend, count, numbers, held_nodes, .. } = self;
+        same_length("corners of elements", *count * self.corners, kernel.elements.len())?;
+        same_length("numbers of elements", *count * *numbers, kernel.data.len())?;
+        same_length("held nodes of elements", *held_nodes, kernel.held.len())?;
+        let mut queue = backend.queue();
+        for (to, host) in [(&self.held, kernel.held.as_flattened()), (&self.data, &kernel.data)] {
+            if !host.is_empty() {
+                let fill =
+                    |there: &mut [V]| there.iter_mut().zip(host).for_each(|(to, v)| *to = V::from_f64(*v));
+                queue.put(to, host.len(), fill)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there are no elements.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// The rows and columns of the blocks that [`write_hessian`](Self::write_hessian) writes.
@@ -131,8 +175,8 @@ impl<V: Real> DeviceElements<V> {
     /// Hessian.
     pub fn energy(&self, x: &DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         let [value, magnitude] = DeviceScalar::results(&self.backend);
-        let [n, free, elements, x, held, data] = self.args(x);
-        let args = [n, free, elements, x, held, data, Arg::Partial];
+        let [n, free, elements, x, held, data, common] = self.args(x);
+        let args = [n, free, elements, x, held, data, common, Arg::Partial];
         let out = [value.slot(), magnitude.slot()];
         self.backend.queue().reduce(Step::Energy.of(self.module), self.count, &args, &out);
         Dot { value, magnitude }
@@ -142,16 +186,36 @@ impl<V: Real> DeviceElements<V> {
     pub fn add_gradient(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
         assert_eq!(g.size(), 3 * self.free, "add_gradient: wrong length");
         self.backend.assert_same(&g.backend);
-        let [n, free, elements, x, held, data] = self.args(x);
+        let [n, free, elements, x, held, data, common] = self.args(x);
         let [starts, around, forces, g] =
             [&self.starts, &self.around, &self.forces, &g.memory].map(Arg::Memory);
         let mut queue = self.backend.queue();
-        let args = [n, free, elements, x, held, data, forces];
+        let args = [n, free, elements, x, held, data, common, forces];
         queue.launch(Step::Forces.of(self.module), Items::Entries(self.count), &args);
         if self.count > 0 {
             let gathered = [free, starts, around, forces, g];
             queue.launch(Step::Gather.of(self.module), Items::Entries(self.free), &gathered);
         }
+    }
+
+    /// The largest α for which x + α d is known to be valid, without synchronisation; `None` if no step is bounded. *Panics* on a
+    /// wrong length.
+    pub fn max_step(&self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> Option<DeviceScalar<V>> {
+        assert_eq!(d.size(), 3 * self.free, "max_step: wrong length");
+        self.backend.assert_same(&d.backend);
+        if !self.bounds_steps {
+            return None;
+        }
+        let [n, free, elements, x, held, data, common] = self.args(x);
+        let [bound] = DeviceScalar::results(&self.backend);
+        let [d, bounds, least] = [&d.memory, &self.forces, &self.forces].map(Arg::Memory);
+        let mut queue = self.backend.queue();
+        let args = [n, free, elements, x, held, data, common, d, bounds];
+        queue.launch(Step::Bounds.of(self.module), Items::Entries(self.count), &args);
+        let (args, out) = ([Arg::Length(self.count), least, Arg::Partial], [bound.slot()]);
+        queue.reduce(Step::Least.of(self.module), 1, &args, &out); // one group
+        drop(queue);
+        Some(bound)
     }
 
     /// Writes the blocks of the Hessian of every element in N/m, row-major, at [`places`](Self::places), from block `first` of a
@@ -170,18 +234,20 @@ impl<V: Real> DeviceElements<V> {
             Curvature::Exact => 1,
             Curvature::Constant => 2,
         };
-        let [n, free, elements, x, held, data] = self.args(x);
+        let [n, free, elements, x, held, data, common] = self.args(x);
         let [blocks, stream] = [&self.blocks, &stream.memory].map(Arg::Memory);
-        let args = [n, free, elements, x, held, data, blocks, Arg::Index(code), Arg::Count(first), stream];
+        let args =
+            [n, free, elements, x, held, data, common, blocks, Arg::Index(code), Arg::Count(first), stream];
         self.backend.queue().launch(Step::Hessian.of(self.module), Items::Entries(self.count), &args);
     }
 
     /// The arguments that every kernel of elements begins with.
-    fn args<'a>(&'a self, x: &'a DeviceVector<V>) -> [Arg<'a, V>; 6] {
+    fn args<'a>(&'a self, x: &'a DeviceVector<V>) -> [Arg<'a, V>; 7] {
         assert_eq!(x.size(), 3 * self.free, "elements: wrong length");
         self.backend.assert_same(&x.backend);
-        let [elements, x, held, data] = [&self.elements, &x.memory, &self.held, &self.data].map(Arg::Memory);
-        [Arg::Length(self.count), Arg::Count(self.free), elements, x, held, data]
+        let [elements, x, held] = [&self.elements, &x.memory, &self.held].map(Arg::Memory);
+        let [data, common] = [&self.data, &self.common].map(Arg::Memory);
+        [Arg::Length(self.count), Arg::Count(self.free), elements, x, held, data, common]
     }
 }
 

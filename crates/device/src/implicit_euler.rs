@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use coarsen_core::{Dot, Error, Objective, Real, Vector};
-use coarsen_elastic::{Curvature, Twin};
+use coarsen_core::{Dot, Error, Objective, Real, Scalar, Vector};
+use coarsen_elastic::{Curvature, ElementKernel};
 
 use crate::driver::Type;
 use crate::memory::{Buffer, bytes};
@@ -32,8 +32,8 @@ kernels! {
 /// minimises it, with a matrix that [`hessian`](Self::hessian) assembles and a preconditioner that is updated from this matrix;
 /// then a step transfers scalars only. In `f64` gradients have the bits of the host, and so have Hessians of one energy and
 /// pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
-/// [twins](coarsen_elastic::Potential::twins). Twins are copies: a later change of an energy, such as a pin, has no effect.
-/// *Not* with contact or held nodes that move. *Cost* one launch for each value and two for each gradient of an energy, and one more;
+/// [kernels](coarsen_elastic::Potential::kernels). Kernels have copies of the data of an energy: a pin that moves is written to
+/// [`energies`](Self::energies). *Not* with contact. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
 /// *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method", ACM TOG 38(6), Alg. 4.
 pub struct DeviceImplicitEuler<V: Real> {
@@ -54,14 +54,14 @@ pub struct DeviceImplicitEuler<V: Real> {
 }
 
 impl<V: Real> DeviceImplicitEuler<V> {
-    /// Uploads the objective for steps of `h` seconds of nodes with these `masses` in kg, whose energies are `twins`.
+    /// Uploads the objective for steps of `h` seconds of nodes with these `masses` in kg, whose energies are `kernels`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a time step h or an m / h² that is not positive and finite in `V`, [`Error::Shape`] for a twin of
+    /// [`Error::Parameter`] for a time step h or an m / h² that is not positive and finite in `V`, [`Error::Shape`] for a kernel of
     /// another number of nodes, and the errors of [`DeviceElements::new`] and [`DeviceStream::of_blocks`].
     pub fn new<S>(
         backend: &DeviceBackend<V, S>,
-        twins: &[Twin],
+        kernels: &[ElementKernel],
         masses: &[f64],
         h: f64,
     ) -> Result<Self, Error> {
@@ -73,11 +73,10 @@ impl<V: Real> DeviceImplicitEuler<V> {
         let ratio = |m: &f64| positive("DeviceImplicitEuler, m / h² of a node", m / (h * h));
         let (step, inertia) = (positive("DeviceImplicitEuler, the time step", h)?, masses.iter().map(ratio));
         let inertia: Vec<V> = inertia.collect::<Result<_, _>>()?;
-        if let Some(twin) = twins.iter().find(|twin| twin.free != n) {
-            return Err(Error::Shape { what: "free nodes of a twin", expected: n, found: twin.free });
+        if let Some(kernel) = kernels.iter().find(|kernel| kernel.free != n) {
+            return Err(Error::Shape { what: "free nodes of a kernel", expected: n, found: kernel.free });
         }
-        let energies = twins.iter().filter(|twin| !twin.elements.is_empty());
-        let energies = energies.map(|twin| DeviceElements::new(backend, twin));
+        let energies = kernels.iter().map(|kernel| DeviceElements::new(backend, kernel));
         let energies = energies.collect::<Result<Vec<_>, _>>()?;
         let mut places: Vec<_> = energies.iter().flat_map(|energy| energy.places()).copied().collect();
         let mut values = vec![V::zero(); 9 * places.len()];
@@ -104,6 +103,11 @@ impl<V: Real> DeviceImplicitEuler<V> {
     /// The positions x_n and the velocities v_n; a program writes them before its first step.
     pub fn state(&mut self) -> [&mut DeviceVector<V>; 2] {
         [&mut self.x, &mut self.v]
+    }
+
+    /// The energies, in the order of the kernels; a program writes pins and held nodes that move before a step begins.
+    pub fn energies(&mut self) -> &mut [DeviceElements<V>] {
+        &mut self.energies
     }
 
     /// Begins a step with the same acceleration a for all nodes in m/s².
@@ -166,7 +170,7 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
         let (args, out) = ([Arg::Length(nodes), inertia, at, y, Arg::Partial], [kinetic.slot()]);
         self.backend.queue().reduce(Step::Energy.of(self.module), nodes, &args, &out);
         let inertia = Dot { value: kinetic.clone(), magnitude: kinetic };
-        self.energies.iter().fold(inertia, |sum, energy| {
+        self.energies.iter().filter(|energy| !energy.is_empty()).fold(inertia, |sum, energy| {
             let Dot { value, magnitude } = energy.energy(x);
             Dot { value: sum.value + value, magnitude: sum.magnitude + magnitude }
         })
@@ -179,6 +183,11 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
             [&self.inertia, &x.memory, &self.target.memory, &g.memory].map(Arg::Memory);
         self.launch(Step::Gradient, &[self.length(), inertia, at, y, to]);
         self.energies.iter().for_each(|energy| energy.add_gradient(x, g));
+    }
+
+    fn max_step(&mut self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> DeviceScalar<V> {
+        let bounds = self.energies.iter().filter_map(|energy| energy.max_step(x, d));
+        bounds.reduce(|a, b| a.min(&b)).unwrap_or_else(|| x.scalar(V::infinity()))
     }
 }
 

@@ -110,8 +110,8 @@ pub(crate) struct Program {
 
 struct Compiled {
     sources: &'static [&'static str],
-    /// The twin of an energy, or nothing.
-    twin: &'static str,
+    /// The source of one element of an energy, or nothing.
+    element: &'static str,
     options: String,
     kernels: Vec<driver::Kernel>,
 }
@@ -149,26 +149,28 @@ impl Program {
         driver.keep_local(&self.options, self.local);
     }
 
-    /// Returns the number of a module and compiles it, with `twin` as its last source, if the backend does not have it yet.
+    /// Returns the number of a module and compiles it, with `element` as its last source, if the backend does not have it yet.
     pub(crate) fn module(
         &mut self,
         driver: &mut dyn Driver,
         wanted: &Module,
-        twin: &'static str,
+        element: &'static str,
     ) -> Result<usize, Error> {
         let same = |have: &Compiled| {
-            std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options && have.twin == twin
+            std::ptr::eq(have.sources, wanted.sources)
+                && have.options == wanted.options
+                && have.element == element
         };
         if let Some(at) = self.modules.iter().position(same) {
             return Ok(at);
         }
         let options = format!("{} {}", self.options, wanted.options);
-        let last: &[_] = if twin.is_empty() { &[] } else { &[twin] };
+        let last: &[_] = if element.is_empty() { &[] } else { &[element] };
         let sources = [wanted.sources, last].concat();
         let built = driver.compile(&sources, wanted.kernels, &options)?;
         self.compiled += u64::from(built.compiled);
         let (options, kernels) = (wanted.options.clone(), built.kernels);
-        self.modules.push(Compiled { sources: wanted.sources, twin, options, kernels });
+        self.modules.push(Compiled { sources: wanted.sources, element, options, kernels });
         Ok(self.modules.len() - 1)
     }
 

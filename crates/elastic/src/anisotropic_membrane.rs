@@ -14,6 +14,7 @@ use coarsen_mesh::vector::dot;
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness, add_outer};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::eigen;
 use crate::membrane::{Triangle, cloth};
@@ -119,6 +120,11 @@ impl Element<3> for Anisotropic {
                 add(above(value), &n.map(|n| axis.map(|e| n * e))); // (3)
             }
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
+        let data = self.triangles.iter().flat_map(Triangle::data).collect();
+        Some((kernel!("vector", "mat3", "triangle", "anisotropic_membrane"), data, self.planar.data()))
     }
 
     /// The characteristic force is the larger stiffness at rest times the total length of the edges opposite to the node.

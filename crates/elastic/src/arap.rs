@@ -6,6 +6,7 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)².
 
 use crate::density::{Density, Lame, Modes};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::{Svd, mul_transposed};
 use crate::potential::Energy;
@@ -48,6 +49,10 @@ impl Density for Arap {
         let svd = Svd::of(f);
         let r = mul_transposed(&svd.u, &svd.v);
         std::array::from_fn(|i| std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]))) // (2)
+    }
+
+    fn kernel(&self) -> Option<&'static str> {
+        Some(kernel!("vector", "mat3", "rest", "tetrahedra", "arap"))
     }
 
     fn modes(&self, Lame { mu, .. }: Lame, f: &[[f64; 3]; 3]) -> Modes {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use coarsen_sparse::Pattern;
 
 use crate::error::positive;
+use crate::kernel::kernel;
 use crate::nodes::pattern_of;
 use crate::potential::{Curvature, Energy, Potential};
-use crate::{BodyError, Twin};
+use crate::{BodyError, ElementKernel};
 
 /// The slot of a node without a pin.
 const NONE: u32 = u32::MAX;
@@ -152,17 +153,19 @@ impl Potential for Attachments {
     }
 
     /// Sorted by node, as the sums of the host.
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
         let mut pins = self.pins.clone();
         pins.sort_unstable_by_key(|pin| pin.node);
         let data = pins.iter().flat_map(|pin| [pin.stiffness, pin.point[0], pin.point[1], pin.point[2]]);
-        Ok(vec![Twin {
-            source: include_str!("attachments.cl"),
+        Ok(vec![ElementKernel {
+            source: kernel!("attachments"),
             corners: 1,
             free: self.nodes(),
             elements: pins.iter().map(|pin| pin.node).collect(),
             held: Vec::new(),
             data: data.collect(),
+            common: Vec::new(),
+            bounds_steps: false,
         }])
     }
 }

@@ -29,6 +29,7 @@ use coarsen_mesh::Mesh;
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness, add_outer};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::{dot, mul_transposed, transpose};
 use crate::potential::{Curvature, Energy};
@@ -256,6 +257,15 @@ impl Element<4> for Fibrous {
                 (0..3).for_each(|q| row[q] += dot(left[q], *n));
             }
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
+        let numbers = |rest: &Rest<Fibers>| {
+            let Fibers { stretch, shear } = rest.material;
+            rest.shape.data().into_iter().chain([stretch, shear]).collect::<Vec<_>>()
+        };
+        let data = self.rest.iter().flat_map(numbers).collect();
+        Some((kernel!("vector", "rest", "baraff_witkin"), data, Vec::new()))
     }
 
     /// The stiffness is ‖∂P/∂F‖ at rest, for the three stretches.

@@ -30,6 +30,7 @@ use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::elements::{Element, Elements, Stiffness};
 use crate::error::positive;
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
@@ -190,5 +191,10 @@ impl Element<4> for Vec<Hinge> {
         for (a, b) in (0..16).map(|ab| (ab / 4, ab % 4)) {
             (0..3).for_each(|k| h[a][k][b][k] += self[e].stiffness(a, b));
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
+        let numbers = |hinge: &Hinge| [&hinge.weights[..], &[hinge.scale]].concat();
+        Some((kernel!("vector", "bending"), self.iter().flat_map(numbers).collect(), Vec::new()))
     }
 }

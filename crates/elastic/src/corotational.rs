@@ -5,6 +5,7 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (Σ σᵢ − 3)².
 
 use crate::density::{Density, Lame, Modes};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::{Svd, mul_transposed};
 use crate::potential::Energy;
@@ -41,6 +42,10 @@ impl Density for CoRotational {
         std::array::from_fn(|i| {
             std::array::from_fn(|j| 2.0 * mu * (f[i][j] - r[i][j]) + lambda * strain * r[i][j])
         })
+    }
+
+    fn kernel(&self) -> Option<&'static str> {
+        Some(kernel!("vector", "mat3", "rest", "tetrahedra", "corotational"))
     }
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {

@@ -21,6 +21,7 @@ use crate::BodyError;
 use crate::density::Lame;
 use crate::elements::{Element, Elements, Stiffness, add_outer};
 use crate::error::positive;
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::membrane::{Triangle, cloth};
 use crate::potential::{Curvature, Energy};
@@ -169,6 +170,12 @@ impl Element<3> for Rotated {
                 add(above(pull / sigma), &v.map(|v| n.map(|n| n * v))); // (6)
             }
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
+        let Lame { lambda, mu } = self.law;
+        let data = self.triangles.iter().flat_map(Triangle::data).collect();
+        Some((kernel!("vector", "triangle", "corotational_membrane"), data, vec![mu, lambda]))
     }
 
     /// The characteristic force is 2 μ + λ times the total length of the edges opposite to the node.

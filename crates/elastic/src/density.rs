@@ -105,10 +105,10 @@ pub trait Density: Sync + 'static {
         true
     }
 
-    /// The source of a device that computes ψ, P and the derivatives by singular values, and the numbers that it reads for
-    /// moduli; `None` if there is none. `tetrahedra.cl` of this crate declares the functions. It is not used unless the density
-    /// [inverts](Self::inverts), since no device bounds steps. See [`Twin`](crate::Twin).
-    fn twin(&self) -> Option<(&'static str, fn(Lame) -> [f64; 3])> {
+    /// The source of a device that computes ψ, P and the derivatives by singular values from λ and μ; `None` if there is none.
+    /// `tetrahedra.cl` of this crate declares the functions. Unless the density [inverts](Self::inverts), `max_step.cl`
+    /// follows. See [`ElementKernel`](crate::ElementKernel).
+    fn kernel(&self) -> Option<&'static str> {
         None
     }
 

@@ -10,7 +10,7 @@ use coarsen_sparse::Pattern;
 
 use crate::loops::Loops;
 use crate::nodes::{HELD, Nodes};
-use crate::{BodyError, Curvature, Energy, Potential, Twin};
+use crate::{BodyError, Curvature, ElementKernel, Energy, Potential};
 
 /// The number of elements per task of a parallel loop.
 pub(crate) const LEAF: usize = 64;
@@ -54,9 +54,9 @@ pub trait Element<const K: usize>: Sync + 'static {
         false
     }
 
-    /// The source of a device that computes an element, and the numbers that it reads; `None` if there is none. It is not used
-    /// for elements that [bound steps](Self::bounds_steps), which no device does. See [`Twin`].
-    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
+    /// The source of a device that computes an element, the numbers that it reads for each element, and those for all; `None` if
+    /// there is none. See [`ElementKernel`].
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         None
     }
 
@@ -214,21 +214,22 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
         parallel::tree(0..corners.len(), LEAF, parallel, &leaf, &f64::min)
     }
 
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
         let Self { model, corners, nodes, .. } = self;
-        let twin = model.twin().filter(|_| !model.bounds_steps());
-        let (source, data) = twin.ok_or_else(BodyError::no_twin::<Self>)?;
+        let (source, data, common) = model.kernel().ok_or_else(BodyError::no_kernel::<Self>)?;
         let all = 0..nodes.count() as u32;
         let held = all.filter(|&node| nodes.slot(node).is_none());
         let mut numbers = nodes.slots.clone();
         held.clone().zip(nodes.free as u32..).for_each(|(node, number)| numbers[node as usize] = number);
-        Ok(vec![Twin {
+        Ok(vec![ElementKernel {
             source,
             corners: K,
             free: nodes.free,
             elements: corners.as_flattened().iter().map(|&node| numbers[node as usize]).collect(),
             held: held.map(|node| nodes.at(node, &[])).collect(),
             data,
+            common,
+            bounds_steps: model.bounds_steps(),
         }])
     }
 }

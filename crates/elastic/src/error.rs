@@ -140,7 +140,7 @@ pub enum BodyError {
     },
     /// An energy that devices cannot compute.
     #[error("{energy} has no kernels for a device; compute it on the CPU")]
-    NoTwin {
+    NoKernel {
         /// Its type, without the paths of modules.
         energy: String,
     },
@@ -156,9 +156,9 @@ coarsen_core::debug_as_display!(BodyError);
 
 impl BodyError {
     /// Returns the error of an energy without kernels for a device.
-    pub(crate) fn no_twin<E: ?Sized>() -> Self {
+    pub(crate) fn no_kernel<E: ?Sized>() -> Self {
         let parts = std::any::type_name::<E>().split_inclusive(['<', ' ', ',', '>']);
-        Self::NoTwin { energy: parts.filter_map(|part| part.rsplit("::").next()).collect() }
+        Self::NoKernel { energy: parts.filter_map(|part| part.rsplit("::").next()).collect() }
     }
 }
 

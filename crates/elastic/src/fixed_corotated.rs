@@ -6,6 +6,7 @@
 //! In singular values ψ = μ Σ (σᵢ − 1)² + λ/2 (σ₀ σ₁ σ₂ − 1)². ψ and P need R alone, and the Hessian the singular values.
 
 use crate::density::{Density, Lame, Modes};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::{Svd, cofactor, determinant, products};
 use crate::polar::rotation;
@@ -51,6 +52,10 @@ impl Density for FixedCoRotated {
     /// λ ≥ 0: otherwise λ/2 (J − 1)² tends to −∞ faster than the other term grows.
     fn is_bounded(&self, Lame { lambda, .. }: Lame) -> bool {
         lambda >= 0.0
+    }
+
+    fn kernel(&self) -> Option<&'static str> {
+        Some(kernel!("vector", "mat3", "rest", "tetrahedra", "polar", "fixed_corotated"))
     }
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {

@@ -15,7 +15,7 @@
 //! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | energies that are sums over elements of K nodes |
 //! | [`loops`](Loops) | the loops over elements |
-//! | [`twin`](Twin) | elements for devices, with the source that computes one of them |
+//! | [`kernel`](ElementKernel) | elements for devices, with the source that computes one of them |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
 //! | `rest` | tetrahedra at rest |
@@ -50,6 +50,7 @@ mod elements;
 mod error;
 mod fixed_corotated;
 mod implicit_euler;
+mod kernel;
 mod loops;
 mod mat3;
 mod membrane;
@@ -67,7 +68,6 @@ mod springs;
 mod st_venant_kirchhoff;
 mod tetrahedra;
 mod total;
-mod twin;
 mod union;
 
 pub use anisotropic_membrane::{Anisotropic, AnisotropicMembrane};
@@ -85,6 +85,7 @@ pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
 pub use implicit_euler::ImplicitEuler;
+pub use kernel::ElementKernel;
 pub use loops::Loops;
 pub use mat3::Svd;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};
@@ -100,4 +101,3 @@ pub use springs::{Spring, Springs};
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use tetrahedra::{Solid, Tetrahedra};
 pub use total::Total;
-pub use twin::Twin;

@@ -1,38 +1,44 @@
 // Row-major 3x3 matrices, and their signed singular values. EPSILON and TINY, the round-off and the smallest normal number of
 // REAL, are build options.
 
-//                                                                       Twin: vector::dot
-REAL coarsen_dot3(const REAL *a, const REAL *b) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-//                                                                       Twin: vector::cross
-void coarsen_cross3(const REAL *a, const REAL *b, REAL *c) {
-    c[0] = a[1] * b[2] - a[2] * b[1];
-    c[1] = a[2] * b[0] - a[0] * b[2];
-    c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-//                                                                       Twin: mat3::cofactor
+//                                                                       Host: mat3::cofactor
 void coarsen_cofactor(REAL (*a)[3], REAL (*c)[3]) {
     coarsen_cross3(a[1], a[2], c[0]);
     coarsen_cross3(a[2], a[0], c[1]);
     coarsen_cross3(a[0], a[1], c[2]);
 }
 
-//                                                                       Twin: mat3::determinant
+//                                                                       Host: mat3::determinant
 REAL coarsen_determinant(REAL (*a)[3]) {
     REAL c[3];
     coarsen_cross3(a[1], a[2], c);
     return coarsen_dot3(a[0], c);
 }
 
-//                                                                       Twin: mat3::square
+// The sum of the magnitudes of the terms of det A.                      Host: mat3::products
+REAL coarsen_products(REAL (*a)[3]) {
+    REAL c[3][3], sum = 0;
+    coarsen_cofactor(a, c);
+    for (uint e = 0; e < 9; e++)
+        sum += fabs(c[e / 3][e % 3] * a[e / 3][e % 3]);
+    return sum;
+}
+
+//                                                                       Host: mat3::square
 REAL coarsen_square(REAL (*a)[3]) {
     return coarsen_dot3(a[0], a[0]) + coarsen_dot3(a[1], a[1]) + coarsen_dot3(a[2], a[2]);
 }
 
-//                                                                       Twin: mat3::rotate
+// The square minus 3, without cancellation near I.                      Host: mat3::excess
+REAL coarsen_excess(REAL (*a)[3]) {
+    REAL sum = 0;
+    for (uint p = 0; p < 3; p++)
+        for (uint q = 0; q < 3; q++)
+            sum += p == q ? (a[p][p] - 1) * (a[p][p] + 1) : a[p][q] * a[p][q];
+    return sum;
+}
+
+//                                                                       Host: mat3::rotate
 void coarsen_rotate(REAL *x, REAL *y, const REAL c, const REAL s) {
     for (uint k = 0; k < 3; k++) {
         const REAL old = x[k];
@@ -46,7 +52,7 @@ void coarsen_unit3(REAL (*a)[3]) {
         a[k / 3][k % 3] = k % 4 == 0;
 }
 
-// The direction of the part of b that is orthogonal to `to`.            Twin: mat3::direction
+// The direction of the part of b that is orthogonal to `to`.            Host: mat3::direction
 void coarsen_direction(const REAL *b, const REAL *to, REAL *d) {
     const REAL along = coarsen_dot3(b, to);
     for (uint k = 0; k < 3; k++)
@@ -70,7 +76,7 @@ void coarsen_direction(const REAL *b, const REAL *to, REAL *d) {
         d[k] /= length;
 }
 
-// Row k of u and of v is column k of U and of V.                        Twin: Svd::of
+// Row k of u and of v is column k of U and of V.                        Host: Svd::of
 void coarsen_svd(REAL (*a)[3], REAL (*u)[3], REAL *sigma, REAL (*v)[3]) {
     REAL b[3][3], turned[3][3], lengths[3];
     coarsen_unit3(turned);
@@ -115,7 +121,7 @@ void coarsen_svd(REAL (*a)[3], REAL (*u)[3], REAL *sigma, REAL (*v)[3]) {
     sigma[2] = (swaps % 2 ? -1 : 1) * coarsen_dot3(b[order[2]], u[2]);
 }
 
-// Eigenvalues, and eigenvectors as rows of q; a is overwritten.         Twin: mat3::eigen
+// Eigenvalues, and eigenvectors as rows of q; a is overwritten.         Host: mat3::eigen
 void coarsen_eigen(REAL (*a)[3], REAL *values, REAL (*q)[3]) {
     coarsen_unit3(q);
     for (uint sweep = 0; sweep < 20; sweep++) {
@@ -140,4 +146,15 @@ void coarsen_eigen(REAL (*a)[3], REAL *values, REAL (*q)[3]) {
     }
     for (uint k = 0; k < 3; k++)
         values[k] = a[k][k];
+}
+
+// U V^T                                                                 Host: mat3::mul_transposed
+void coarsen_svd_rotation(REAL (*u)[3], REAL (*v)[3], REAL (*r)[3]) {
+    for (uint e = 0; e < 9; e++)
+        r[e / 3][e % 3] = u[0][e / 3] * v[0][e % 3] + u[1][e / 3] * v[1][e % 3] + u[2][e / 3] * v[2][e % 3];
+}
+
+// The sum of the other two singular values, as a divisor.               Host: Svd::sums
+REAL coarsen_other_two(const REAL *sigma, const uint k) {
+    return fmax(sigma[(k + 1) % 3] + sigma[(k + 2) % 3], (REAL)1e-8);
 }

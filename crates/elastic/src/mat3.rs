@@ -27,6 +27,13 @@ pub(crate) fn square(a: &[[f64; 3]; 3]) -> f64 {
     a.iter().map(|row| dot(*row, *row)).sum()
 }
 
+/// ‖A‖² − 3, without cancellation near I.
+pub(crate) fn excess(a: &[[f64; 3]; 3]) -> f64 {
+    let term =
+        |p: usize, q: usize| if p == q { (a[p][p] - 1.0) * (a[p][p] + 1.0) } else { a[p][q] * a[p][q] };
+    (0..9).map(|pq| term(pq / 3, pq % 3)).sum()
+}
+
 /// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, and σ₂ has the sign of det A.
 ///
 /// ```

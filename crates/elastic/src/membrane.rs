@@ -31,6 +31,7 @@
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::elements::{Element, Elements, Stiffness};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
@@ -120,6 +121,11 @@ impl Triangle {
     /// For a matrix M with these columns, M g_a of each corner: the gradient of M : F.
     pub(crate) fn spread(&self, [u, v]: &[[f64; 3]; 2]) -> [[f64; 3]; 3] {
         self.slopes.map(|g| std::array::from_fn(|c| g[0] * u[c] + g[1] * v[c]))
+    }
+
+    /// The numbers that `triangle.cl` reads.
+    pub(crate) fn data(&self) -> Vec<f64> {
+        self.slopes.into_iter().flatten().chain([self.area]).collect()
     }
 
     /// The length at rest of the edge opposite to a corner: 2 a ‖g‖.
@@ -392,6 +398,12 @@ impl Element<3> for Sheet {
             };
             (0..9).for_each(|e| h[a][e / 3][b][e % 3] += k[e]);
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
+        let Fabric { stretch, coupling, shear } = self.fabric;
+        let data = self.triangles.iter().flat_map(Triangle::data).collect();
+        Some((kernel!("vector", "triangle", "membrane"), data, vec![stretch, coupling, shear]))
     }
 
     /// The characteristic force is k times the total length of the edges opposite to the node.

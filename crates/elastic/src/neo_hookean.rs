@@ -7,8 +7,9 @@
 //! 2018.
 
 use crate::density::{Density, Lame, Modes};
+use crate::kernel::kernel;
 use crate::loops::Loops;
-use crate::mat3::{Svd, cofactor, determinant, products, square};
+use crate::mat3::{Svd, cofactor, determinant, excess, products, square};
 use crate::potential::Energy;
 use crate::tetrahedra::Solid;
 
@@ -35,10 +36,7 @@ impl Density for StableNeoHookean {
 
     fn energy(&self, material: Lame, f: &[[f64; 3]; 3]) -> Energy {
         let [mu, lambda, _] = parameters(material);
-        let excess =
-            |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
-        let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
-        let j = determinant(f) - 1.0;
+        let (i, j) = (excess(f), determinant(f) - 1.0);
         // This is (14) minus its value at rest, in a form without cancellation near rest.
         let value = 0.5 * mu * (i - (0.25 * i).ln_1p()) + (0.5 * lambda * j - 0.75 * mu) * j;
         let magnitude = mu * square(f) + (lambda * j.abs() + mu) * products(f);
@@ -53,10 +51,8 @@ impl Density for StableNeoHookean {
         std::array::from_fn(|i| std::array::from_fn(|j| shear * f[i][j] + pressure * cofactor[i][j])) // (18)
     }
 
-    fn twin(&self) -> Option<(&'static str, fn(Lame) -> [f64; 3])> {
-        let source =
-            concat!(include_str!("mat3.cl"), include_str!("tetrahedra.cl"), include_str!("neo_hookean.cl"));
-        Some((source, parameters))
+    fn kernel(&self) -> Option<&'static str> {
+        Some(kernel!("vector", "mat3", "rest", "tetrahedra", "neo_hookean"))
     }
 
     fn modes(&self, material: Lame, f: &[[f64; 3]; 3]) -> Modes {

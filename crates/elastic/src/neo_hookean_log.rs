@@ -5,8 +5,9 @@
 //! with I = ‖F‖² and J = det F > 0. Its stress is P = μ F + (λ ln J − μ) F⁻ᵀ.
 
 use crate::density::{Density, Lame, Modes};
+use crate::kernel::kernel;
 use crate::loops::Loops;
-use crate::mat3::{Svd, cofactor, determinant, products, square};
+use crate::mat3::{Svd, cofactor, determinant, excess, products, square};
 use crate::potential::Energy;
 use crate::tetrahedra::Solid;
 
@@ -27,10 +28,7 @@ impl Density for NeoHookean {
     }
 
     fn energy(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Energy {
-        let excess =
-            |p: usize, q: usize| if p == q { (f[p][p] - 1.0) * (f[p][p] + 1.0) } else { f[p][q] * f[p][q] };
-        let i: f64 = (0..9).map(|pq| excess(pq / 3, pq % 3)).sum(); // I - 3
-        let j = determinant(f) - 1.0;
+        let (i, j) = (excess(f), determinant(f) - 1.0);
         if j.is_nan() || j <= -1.0 {
             return Energy { value: f64::INFINITY, magnitude: 0.0 };
         }
@@ -53,6 +51,10 @@ impl Density for NeoHookean {
     /// λ ≥ 0: otherwise λ/2 ln² J tends to −∞ with J → 0.
     fn is_bounded(&self, Lame { lambda, .. }: Lame) -> bool {
         lambda >= 0.0
+    }
+
+    fn kernel(&self) -> Option<&'static str> {
+        Some(kernel!("vector", "mat3", "rest", "tetrahedra", "neo_hookean_log", "max_step"))
     }
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {

@@ -6,7 +6,7 @@ use coarsen_sparse::Pattern;
 
 use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
-use crate::{BodyError, Twin};
+use crate::{BodyError, ElementKernel};
 
 /// The sum A + B of two energies of any types. Sums of three parts are nested: `Plus::new(Plus::new(a, b)?,
 /// c)?`.
@@ -110,7 +110,7 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
         self.second.add_characteristic(forces);
     }
 
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
-        Ok([self.first.twins()?, self.second.twins()?].concat())
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        Ok([self.first.kernels()?, self.second.kernels()?].concat())
     }
 }

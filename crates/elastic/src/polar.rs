@@ -11,7 +11,7 @@ use crate::mat3::{Svd, cofactor, dot, mul_transposed, square};
 const REGULAR: f64 = 1e-3;
 
 /// Once a change has at most this square, the next iterate is exact to round-off, since convergence is quadratic.
-const SMALL: f64 = 1e-16;
+const SMALL: f64 = f64::EPSILON;
 
 /// The maximal number of iterations. Singular values from 1/2 to 2 need five.
 const ITERATIONS: usize = 12;

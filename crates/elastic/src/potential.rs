@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use coarsen_sparse::{Contacts, Pattern, SparseError, Stencil};
 
-use crate::{BodyError, Twin};
+use crate::{BodyError, ElementKernel};
 
 /// The kind of Hessian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -186,9 +186,9 @@ pub trait Potential {
     /// The energy for a device, as elements with the source that computes them.
     ///
     /// # Errors
-    /// [`BodyError::NoTwin`] with the name of an energy that has none.
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
-        Err(BodyError::no_twin::<Self>())
+    /// [`BodyError::NoKernel`] with the name of an energy that has none.
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        Err(BodyError::no_kernel::<Self>())
     }
 }
 
@@ -234,8 +234,8 @@ impl<P: Potential + ?Sized> Potential for Box<P> {
         (**self).add_characteristic(forces);
     }
 
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
-        (**self).twins()
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        (**self).kernels()
     }
 }
 

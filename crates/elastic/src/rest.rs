@@ -61,6 +61,11 @@ impl Shape {
         std::array::from_fn(|i| std::array::from_fn(|j| term(i, j)))
     }
 
+    /// The numbers that `rest.cl` reads.
+    pub(crate) fn data(&self) -> Vec<f64> {
+        self.gradients.into_iter().flatten().chain([self.volume]).collect()
+    }
+
     /// V P ∇N_a for each corner a.
     pub(crate) fn forces(&self, p: &[[f64; 3]; 3]) -> [[f64; 3]; 4] {
         self.gradients.map(|n| p.map(|row| self.volume * dot(row, n)))

@@ -28,6 +28,7 @@ use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::bending::Hinge;
 use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::{BodyError, Curvature, Energy};
 
@@ -245,5 +246,10 @@ impl Element<4> for Vec<Angle> {
             let all = |p: usize, q: usize| sum(0, p, q) + sum(1, p, q) + sum(2, p, q);
             h[0][p][0][q] += moment * 0.5 * (all(p, q) + all(q, p));
         }
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
+        let data = self.iter().flat_map(|hinge| [hinge.stiffness, hinge.rest]).collect();
+        Some((kernel!("vector", "shell"), data, Vec::new()))
     }
 }

@@ -1,6 +1,6 @@
 // Springs, with the data k and L.
 
-// n and the length of a spring; if both ends coincide, n = 0.           Twin: springs::along
+// n and the length of a spring; if both ends coincide, n = 0.           Host: springs::along
 REAL coarsen_spring(REAL (*x)[3], REAL *n) {
     REAL d[3];
     for (uint k = 0; k < 3; k++)
@@ -11,16 +11,16 @@ REAL coarsen_spring(REAL (*x)[3], REAL *n) {
     return length;
 }
 
-//                                                                       Twin: Element::energy of Vec<Spring>
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+//                                                                       Host: Element::energy of Vec<Spring>
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL n[3];
     const REAL length = coarsen_spring(x, n), half_k = (REAL)0.5 * data[0], change = length - data[1];
     energy[0] = half_k * change * change;
     energy[1] = half_k * fabs(change) * (length + data[1]);
 }
 
-//                                                                       Twin: Element::gradient of Vec<Spring>
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+//                                                                       Host: Element::gradient of Vec<Spring>
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL n[3];
     const REAL length = coarsen_spring(x, n), pull = data[0] * (length - data[1]);
     for (uint k = 0; k < 3; k++) {
@@ -29,8 +29,8 @@ void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)
     }
 }
 
-//                                                                       Twin: Element::add_hessian of Vec<Spring>
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[6]) {
+//                                                                       Host: Element::add_hessian of Vec<Spring>
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[6]) {
     REAL n[3];
     const REAL length = coarsen_spring(x, n), turning = data[0] * (1 - data[1] / length);
     const REAL across =

@@ -7,6 +7,7 @@
 
 use crate::BodyError;
 use crate::elements::{Element, Elements, Stiffness};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::dot;
 use crate::potential::{Curvature, Energy};
@@ -99,9 +100,9 @@ impl Element<2> for Vec<Spring> {
         }
     }
 
-    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let data = self.iter().flat_map(|spring| [spring.stiffness, spring.length]).collect();
-        Some((include_str!("springs.cl"), data))
+        Some((kernel!("springs"), data, Vec::new()))
     }
 
     /// The characteristic force: half of k L for each end of a spring.

@@ -18,6 +18,7 @@
 //! For the diagonal matrices they are the eigenvalues of p δᵢⱼ + 3 μ σᵢ² δᵢⱼ + λ σᵢ σⱼ (5).
 
 use crate::density::{Density, Lame, Modes};
+use crate::kernel::kernel;
 use crate::loops::Loops;
 use crate::mat3::{Svd, mul_transposed, square, transpose};
 use crate::potential::Energy;
@@ -78,6 +79,10 @@ impl Density for StVenantKirchhoff {
 
     fn stress(&self, material: Lame, f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
         mul_transposed(f, &pull(material, &strain(f))) // (3), S is symmetric
+    }
+
+    fn kernel(&self) -> Option<&'static str> {
+        Some(kernel!("vector", "mat3", "rest", "tetrahedra", "st_venant_kirchhoff"))
     }
 
     fn modes(&self, Lame { lambda, mu }: Lame, f: &[[f64; 3]; 3]) -> Modes {

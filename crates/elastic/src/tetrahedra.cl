@@ -1,10 +1,9 @@
-// A density on tetrahedra, with the data: gradients of the four shape functions, volume, weight of the constant matrix, moduli.
+// A density on tetrahedra, with the data of rest.cl, the weight of the constant matrix, and the moduli lambda and mu.
 // The density defines
 //   coarsen_density_energy  the value and the magnitude for F
 //   coarsen_density_stress  P for F
 //   coarsen_density_modes   the derivatives of psi by the singular values, as Modes::new takes them
 
-#define VOLUME data[12]
 #define MODULI (data + 14)
 
 void coarsen_density_energy(__global const REAL *moduli, REAL (*f)[3], REAL *energy);
@@ -12,24 +11,8 @@ void coarsen_density_stress(__global const REAL *moduli, REAL (*f)[3], REAL (*p)
 void coarsen_density_modes(__global const REAL *moduli, REAL (*f)[3], const REAL *s, REAL *symmetric, REAL *antisymmetric,
                            REAL (*stretch)[3]);
 
-// F                                                                     Twin: Shape::deformation
-void coarsen_deformation(__global const REAL *data, REAL (*x)[3], REAL (*f)[3]) {
-    for (uint i = 0; i < 3; i++)
-        for (uint j = 0; j < 3; j++) {
-            REAL sum = 0;
-            for (uint a = 1; a < 4; a++)
-                sum += (x[a][i] - x[0][i]) * data[3 * a + j];
-            f[i][j] = sum;
-        }
-}
-
-// row · the gradient of shape function a                                Twin: vector::dot
-REAL coarsen_along(const REAL *row, __global const REAL *data, const uint a) {
-    return row[0] * data[3 * a] + row[1] * data[3 * a + 1] + row[2] * data[3 * a + 2];
-}
-
-//                                                                       Twin: Element::energy of Solid<D>
-void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energy) {
+//                                                                       Host: Element::energy of Solid<D>
+void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL f[3][3];
     coarsen_deformation(data, x, f);
     coarsen_density_energy(MODULI, f, energy);
@@ -37,17 +20,15 @@ void coarsen_element_energy(__global const REAL *data, REAL (*x)[3], REAL *energ
     energy[1] *= VOLUME;
 }
 
-//                                                                       Twin: Element::gradient of Solid<D>
-void coarsen_element_gradient(__global const REAL *data, REAL (*x)[3], REAL (*g)[3]) {
+//                                                                       Host: Element::gradient of Solid<D>
+void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]) {
     REAL f[3][3], p[3][3];
     coarsen_deformation(data, x, f);
     coarsen_density_stress(MODULI, f, p);
-    for (uint a = 0; a < 4; a++)
-        for (uint k = 0; k < 3; k++)
-            g[a][k] = VOLUME * coarsen_along(p[k], data, a);
+    coarsen_forces(data, p, g);
 }
 
-// h += weight w w^T with w = Q times the gradients, where Q is none for a weight of 0. Twin: Shape::add_modes
+// h += weight w w^T with w = Q times the gradients, where Q is none for a weight of 0. Host: Shape::add_modes
 void coarsen_add_mode(__global const REAL *data, const REAL value, const uint curvature, REAL (*q)[3], REAL (*h)[12]) {
     const REAL weight = VOLUME * (curvature == EXACT ? value : fmax(value, (REAL)0));
     REAL w[12];
@@ -63,18 +44,14 @@ void coarsen_add_mode(__global const REAL *data, const REAL value, const uint cu
     }
 }
 
-//                                                                       Twin: Element::add_hessian of Solid<D>, Modes::new
-void coarsen_element_hessian(__global const REAL *data, REAL (*x)[3], const uint curvature, REAL (*h)[12]) {
+//                                                                       Host: Element::add_hessian of Solid<D>, Modes::new
+void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
+                             REAL (*h)[12]) {
     for (uint row = 0; row < 12; row++)
         for (uint column = 0; column < 12; column++)
             h[row][column] = 0;
     if (curvature == CONSTANT) {
-        for (uint ab = 0; ab < 16; ab++) {
-            const uint a = ab / 4, b = ab % 4;
-            const REAL own[3] = {data[3 * a], data[3 * a + 1], data[3 * a + 2]};
-            for (uint k = 0; k < 3; k++)
-                h[3 * a + k][3 * b + k] = VOLUME * data[13] * coarsen_along(own, data, b);
-        }
+        coarsen_add_laplacian(data, data[13], h);
         return;
     }
     REAL f[3][3], u[3][3], v[3][3], s[3], symmetric[3], antisymmetric[3], stretch[3][3], values[3], vectors[3][3], q[3][3];

@@ -112,13 +112,12 @@ impl<D: Density> Element<4> for Solid<D> {
         !self.density.inverts()
     }
 
-    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
-        let (source, moduli) = self.density.twin()?;
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>, Vec<f64>)> {
         let numbers = |rest: &Rest<Lame>| {
-            let shape = rest.shape.gradients.into_iter().flatten().chain([rest.shape.volume]);
-            shape.chain([self.constant(rest)]).chain(moduli(rest.material)).collect::<Vec<_>>()
+            let Lame { lambda, mu } = rest.material;
+            rest.shape.data().into_iter().chain([self.constant(rest), lambda, mu]).collect::<Vec<_>>()
         };
-        Some((source, self.rest.iter().flat_map(numbers).collect()))
+        Some((self.density.kernel()?, self.rest.iter().flat_map(numbers).collect(), Vec::new()))
     }
 
     /// The stiffness is ‖∂P/∂F‖ at rest, for the three stretches.

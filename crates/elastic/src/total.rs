@@ -6,7 +6,7 @@ use coarsen_sparse::Pattern;
 
 use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
-use crate::{BodyError, Twin};
+use crate::{BodyError, ElementKernel};
 
 /// The sum Σ E_k of one or more energies of the same nodes; all parts have the same type or are boxed.
 ///
@@ -124,8 +124,8 @@ impl<P: Potential> Potential for Total<P> {
         self.parts.iter().for_each(|part| part.add_characteristic(forces));
     }
 
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
-        let twins: Result<Vec<_>, _> = self.parts.iter().map(P::twins).collect();
-        Ok(twins?.concat())
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        let kernels: Result<Vec<_>, _> = self.parts.iter().map(P::kernels).collect();
+        Ok(kernels?.concat())
     }
 }

@@ -209,7 +209,7 @@ pub use coarsen_device::DeviceStream;
 /// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
-/// let there = DeviceElements::new(&backend, &rope.twins()?[0])?;
+/// let there = DeviceElements::new(&backend, &rope.kernels()?[0])?;
 /// let x = backend.vector(&[0.0, 3.0, 0.0])?;
 /// assert_eq!(there.energy(&x).value.read(), 20.0); // 10/2 (3 − 1)²
 /// let mut g = backend.zeros(3)?;
@@ -230,7 +230,7 @@ pub use coarsen_device::DeviceElements;
 /// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let rope = Springs::new(vec![spring], &[true, false], &[[0.0; 3]; 2])?;
-/// let mut step = DeviceImplicitEuler::new(&backend, &rope.twins()?, &[2.0], 0.1)?;
+/// let mut step = DeviceImplicitEuler::new(&backend, &rope.kernels()?, &[2.0], 0.1)?;
 /// backend.write(&[0.0, 1.0, 0.0], step.state()[0])?;
 /// step.begin([0.0, -10.0, 0.0]);
 /// // y is 0.1 m below x: the inertia alone is 2/2 · 0.1² / 0.1² J.

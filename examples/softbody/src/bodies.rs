@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::AnyError;
-use coarsen::elastic::{BodyError, Curvature, Energy, Potential, Twin};
+use coarsen::elastic::{BodyError, Curvature, ElementKernel, Energy, Potential};
 use coarsen::sparse::Pattern;
 
 use crate::material::volume;
@@ -94,16 +94,16 @@ impl Potential for Bodies {
         }
     }
 
-    fn twins(&self) -> Result<Vec<Twin>, BodyError> {
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
         let (mut first, mut all) = (0, Vec::new());
         for body in &self.bodies {
-            let moved = |mut twin: Twin| {
-                let is_free = |node: &u32| (*node as usize) < twin.free;
-                let add = |node: &u32| if is_free(node) { first } else { self.nodes() - twin.free };
-                twin.elements = twin.elements.iter().map(|node| node + add(node) as u32).collect();
-                Twin { free: self.nodes(), ..twin }
+            let moved = |mut kernel: ElementKernel| {
+                let is_free = |node: &u32| (*node as usize) < kernel.free;
+                let add = |node: &u32| if is_free(node) { first } else { self.nodes() - kernel.free };
+                kernel.elements = kernel.elements.iter().map(|node| node + add(node) as u32).collect();
+                ElementKernel { free: self.nodes(), ..kernel }
             };
-            all.extend(body.twins()?.into_iter().map(moved));
+            all.extend(body.kernels()?.into_iter().map(moved));
             first += body.nodes();
         }
         Ok(all)

@@ -12,7 +12,7 @@ use std::sync::Once;
 
 use coarsen::StepFault;
 use coarsen::contact::ContactError;
-use coarsen::elastic::{Curvature, Potential, Twin};
+use coarsen::elastic::{Attachments, Curvature, ElementKernel, Potential};
 use coarsen::opencl::{
     DeviceImplicitEuler, DeviceMatrix, DeviceSchwarz, DeviceSubdomains, DeviceVector, OpenCl,
 };
@@ -25,7 +25,7 @@ use examples_run::Failure;
 use examples_run::solver::Solver;
 
 use crate::options::{Integrator, Method};
-use crate::part::{Depths, Forces};
+use crate::part::{Depths, Forces, Part};
 use crate::state::State;
 use crate::step::{NEWTON, Step};
 use crate::timed_attachments::TimedAttachment;
@@ -46,6 +46,8 @@ pub(crate) struct DeviceSteps {
     newton: Newton<DeviceVector<f64>, Cg<DeviceVector<f64>>>,
     descent: Descent<DeviceVector<f64>, MoreThuente<f64>>,
     next: DeviceVector<f64>,
+    /// The pins of the last step, which are the last energy.
+    pins: ElementKernel,
     /// The frame whose state the device has, which is not the last one after a step of the host.
     frame: Option<usize>,
 }
@@ -64,8 +66,8 @@ impl DeviceSteps {
         let Some(AnyBackend::OpenCl(backend)) = backend.downcast_ref::<AnyBackend<f64>>() else {
             return Ok(None);
         };
-        match energies(&f.potential, attachments, state.frame + 1, method) {
-            Ok(twins) => Self::new(backend, f, &twins, masses, state, method).map(Some),
+        match energies(&mut f.potential, attachments, method) {
+            Ok((bodies, pins)) => Self::new(backend, f, bodies, pins, masses, state, method).map(Some),
             Err(reason) => {
                 static PRINTED: Once = Once::new(); // a run has a solver for each checkpoint
                 PRINTED.call_once(|| eprintln!("steps on the host: {reason}"));
@@ -77,13 +79,15 @@ impl DeviceSteps {
     fn new(
         backend: &OpenCl<f64>,
         f: &mut Step,
-        twins: &[Twin],
+        mut kernels: Vec<ElementKernel>,
+        pins: ElementKernel,
         masses: &[f64],
         state: &State,
         method: &Method,
     ) -> Result<Self, Failure> {
         let weights = node_weights(&f.characteristic(), 3)?;
-        let mut on_device = DeviceImplicitEuler::new(backend, twins, masses, f.step())?;
+        kernels.push(pins.clone());
+        let mut on_device = DeviceImplicitEuler::new(backend, &kernels, masses, f.step())?;
         let system = coarsen::prelude::System { contact: None, ..f.system_at(&state.x)?.system() };
         let mut a = backend.matrix(system.matrix)?;
         let schwarz = Schwarz::multilevel();
@@ -103,7 +107,7 @@ impl DeviceSteps {
         descent.norm = Norm::weighted(backend.vector(&weights)?)?;
         descent.refresh = if method.refresh > 0 { Refresh::Every(method.refresh) } else { Refresh::AtStart };
         let newton = Newton::with(Cg::new(stop), Forcing::AsGiven);
-        Ok(Self { backend: backend.clone(), f, newton, descent, next, frame: None })
+        Ok(Self { backend: backend.clone(), f, newton, descent, next, pins, frame: None })
     }
 
     /// Computes the positions after the next step, until the gradient is as small as `stop` says; `None` if something is in contact before or after, or if
@@ -126,6 +130,11 @@ impl DeviceSteps {
             let [x, v] = f.objective.state();
             let written = backend.write(&state.x, x).and_then(|()| backend.write(&state.v, v));
             written.map_err(DescentError::from)?;
+        }
+        let pins = all_pins(crate::step::pins(forces), self.pins.elements.clone());
+        if let Some(last) = f.objective.energies().last_mut().filter(|_| pins != self.pins) {
+            last.write(&pins).map_err(DescentError::from)?;
+            self.pins = pins;
         }
         // As `ContactStepper::predict`.
         f.objective.begin(gravity);
@@ -156,22 +165,32 @@ impl DeviceSteps {
     }
 }
 
-/// The energies of a scene for a device from a frame on, without contact; or the reason why the host computes its steps.
+/// The energies of the bodies of a scene for a device, and its pins; or the reason why the host computes its steps.
 pub(crate) fn energies(
-    forces: &Forces,
+    forces: &mut Forces,
     attachments: &[TimedAttachment],
-    frame: usize,
     method: &Method,
-) -> Result<Vec<Twin>, String> {
+) -> Result<(Vec<ElementKernel>, ElementKernel), String> {
     if method.solver != Solver::Mas || method.integrator != Integrator::Newton {
         return Err("a device has only Newton's method with --solver mas".to_owned());
     }
-    if !attachments.iter().all(|attachment| attachment.rests_from(frame)) {
-        return Err("attachments move, begin or end".to_owned());
-    }
-    let parts = forces.parts().iter().filter(|part| !part.is_contact());
-    let twins: Result<Vec<_>, _> = parts.map(Potential::twins).collect();
-    twins.map(|twins| twins.concat()).map_err(|error| error.to_string())
+    let mut nodes: Vec<u32> = attachments.iter().flat_map(|attachment| &attachment.nodes).copied().collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let pins = all_pins(crate::step::pins(forces), nodes);
+    let is_body = |part: &mut Box<dyn Part>| !part.is_contact() && part.pins().is_none();
+    let parts = forces.parts_mut().iter_mut().filter_map(|part| is_body(part).then(|| part.kernels()));
+    let kernels: Result<Vec<_>, _> = parts.collect();
+    kernels.map(|kernels| (kernels.concat(), pins)).map_err(|error| error.to_string())
+}
+
+/// The pins of a frame as pins of all `nodes` that are ever attached, with a stiffness of 0 where they are free: so the elements
+/// of a device do not change.
+fn all_pins(now: &Attachments, nodes: Vec<u32>) -> ElementKernel {
+    let pins = now.kernels().ok().and_then(|mut kernels| kernels.pop()).expect("pins have a kernel");
+    let mut pinned = pins.elements.iter().zip(pins.data.as_chunks::<4>().0).peekable();
+    let numbers = |node| pinned.next_if(|(pinned, _)| *pinned == node).map_or([0.0; 4], |(_, own)| *own);
+    ElementKernel { data: nodes.iter().flat_map(numbers).collect(), elements: nodes, ..pins }
 }
 
 /// Whether nothing is in contact at x; not so if it is not known.

@@ -195,7 +195,7 @@ impl Stepper {
 }
 
 /// Returns the part with the pins.
-fn pins(forces: &mut Forces) -> &mut Attachments {
+pub(crate) fn pins(forces: &mut Forces) -> &mut Attachments {
     let pins = forces.parts_mut().iter_mut().find_map(|part| part.pins());
     pins.expect("every scene has a list of pins")
 }

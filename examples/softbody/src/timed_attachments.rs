@@ -23,13 +23,6 @@ pub(crate) struct TimedAttachment {
 }
 
 impl TimedAttachment {
-    /// Whether its points rest, and it does not end, from a frame on.
-    #[cfg(feature = "opencl")]
-    pub(crate) fn rests_from(&self, frame: usize) -> bool {
-        let Self { frames, velocity, turn, .. } = self;
-        frames.start <= frame && frames.end == usize::MAX && *velocity == [0.0; 3] && turn.is_none()
-    }
-
     /// The point to which a node is pinned, `time` seconds after it was at `anchor`.
     fn target(&self, anchor: [f64; 3], time: f64) -> [f64; 3] {
         let turned = match self.turn {

@@ -93,10 +93,10 @@ impl<T: Real> Queue<T> {
         self.module_with(wanted, "")
     }
 
-    /// As [`module`](Self::module), with the twin of an energy.
-    pub(crate) fn module_with(&mut self, wanted: &Module, twin: &'static str) -> Result<usize, Error> {
+    /// As [`module`](Self::module), with the source of one element of an energy.
+    pub(crate) fn module_with(&mut self, wanted: &Module, element: &'static str) -> Result<usize, Error> {
         self.state()?;
-        self.program.module(&mut *self.driver, wanted, twin)
+        self.program.module(&mut *self.driver, wanted, element)
     }
 
     /// Sets the work-group size of entry-wise kernels, for this backend and for later backends.

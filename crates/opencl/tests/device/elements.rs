@@ -5,8 +5,10 @@ use std::sync::OnceLock;
 use coarsen_backend::{Backend, Cpu, NumericBackend, conformance::noise};
 use coarsen_core::{Error, Objective, Real, Scalar, Stop, Vector};
 use coarsen_elastic::{
-    Arap, Attachments, BodyError, Curvature, Element, Elements, Energy, ImplicitEuler, Lame, Potential,
-    Spring, Springs, StableNeoHookean, Stiffness, Tetrahedra, Total, Twin,
+    AnisotropicMembrane, Arap, Attachments, BaraffWitkin, Bending, BodyError, CoRotational,
+    CoRotationalMembrane, Curvature, Density, Element, ElementKernel, Elements, Energy, Fabric, Fibers,
+    FixedCoRotated, ImplicitEuler, Lame, Membrane, NeoHookean, Orthotropic, PlanarStiffness, Potential,
+    Shell, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Stiffness, Tetrahedra, Total,
 };
 use coarsen_krylov::Cg;
 use coarsen_mesh::Mesh;
@@ -47,7 +49,7 @@ fn hessian<T: Real>(backend: &OpenCl<T>, body: &dyn Potential, x: &[f64], curvat
     let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
     let x = backend.vector(&x.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>()).unwrap();
     let parts: Vec<_> =
-        body.twins().unwrap().iter().map(|twin| DeviceElements::new(backend, twin).unwrap()).collect();
+        body.kernels().unwrap().iter().map(|kernel| DeviceElements::new(backend, kernel).unwrap()).collect();
     let places: Vec<_> = parts.iter().flat_map(|part| part.places().to_vec()).collect();
     let mut stream = DeviceStream::of_blocks(backend, body.nodes(), places.len()).unwrap();
     stream.write_blocks(&places).unwrap();
@@ -72,8 +74,27 @@ fn same(found: &[f64], expected: &[f64], what: &str) {
     }
 }
 
-/// Gradients and Hessians have the bits of the host; energies are equal up to the round-off of their sums.
+/// As [`same`] if they have the same `bits`, otherwise within the round-off of elementary functions: 4 ulp of an operand of
+/// the size of the largest entry, and what the operations after them add.
+fn close(found: &[f64], expected: &[f64], bits: bool, what: &str) {
+    if bits {
+        return same(found, expected, what);
+    }
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let most = expected.iter().filter(|e| e.is_finite()).fold(0.0, |most: f64, e| most.max(e.abs()));
+    for (k, (f, e)) in found.iter().zip(expected).enumerate() {
+        let is_close = (f - e).abs() <= 1e-14 * most || !f.is_finite() && !e.is_finite();
+        assert!(is_close, "{what}, entry {k}: {f:e} instead of {e:e}, beside {most:e}");
+    }
+}
+
+/// Gradients and Hessians have the bits of the host.
 fn equals_host(backend: &OpenCl<f64>, body: &mut impl Potential, x: &[f64], what: &str) {
+    compare(backend, body, x, true, what);
+}
+
+/// Gradients and Hessians are those of the host, with its `bits` or close; energies are equal up to the round-off of their sums.
+fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: bool, what: &str) {
     let on_device = backend.vector(x).unwrap();
     let before = noise(x.len(), 3);
     let mut expected = before.clone();
@@ -81,54 +102,37 @@ fn equals_host(backend: &OpenCl<f64>, body: &mut impl Potential, x: &[f64], what
     let mut g = backend.vector(&before).unwrap();
     let host = body.energy(x);
     let mut found = [0.0; 2];
-    for twin in body.twins().unwrap() {
-        let part = DeviceElements::new(backend, &twin).unwrap();
+    for kernel in body.kernels().unwrap() {
+        let part = DeviceElements::new(backend, &kernel).unwrap();
         part.add_gradient(&on_device, &mut g);
         let energy = part.energy(&on_device);
         found = [found[0] + energy.value.read(), found[1] + energy.magnitude.read()];
     }
-    same(&read(&g), &expected, what);
-    if host.value.is_finite() {
-        let gap = (found[0] - host.value).abs().max((found[1] - host.magnitude).abs());
-        assert!(gap <= 1e-14 * host.magnitude.max(host.value.abs()), "{what}: {found:?} {host:?}");
-    } else {
-        same(&found, &[host.value, host.magnitude], what);
+    close(&read(&g), &expected, bits, &format!("{what}, gradient"));
+    let along = noise(x.len(), 11);
+    let direction = backend.vector(&along).unwrap();
+    let parts =
+        body.kernels().unwrap().into_iter().map(|kernel| DeviceElements::new(backend, &kernel).unwrap());
+    let bounds = parts.filter_map(|part| part.max_step(&on_device, &direction)).map(|bound| bound.read());
+    let bound = bounds.fold(f64::INFINITY, f64::min);
+    same(&[bound], &[body.max_step(x, &along)], &format!("{what}, largest step"));
+    let expected = [host.value, host.magnitude];
+    let least = if bits { 0.0 } else { x.len() as f64 }; // at rest both are round-off of terms of about 1
+    let most = expected.iter().filter(|e| e.is_finite()).fold(least, |most: f64, e| most.max(e.abs()));
+    for (f, e) in found.iter().zip(&expected) {
+        let is_close = (f - e).abs() <= 1e-14 * most || f == e || f.is_nan() && e.is_nan();
+        assert!(is_close, "{what}: {found:?} {host:?}");
     }
     for curvature in CURVATURES {
         let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
         body.add_hessian(x, curvature, host.values_mut());
-        same(hessian(backend, body, x, curvature).values(), host.values(), what);
+        let found = hessian(backend, body, x, curvature);
+        close(found.values(), host.values(), bits, &format!("{what}, {curvature:?}"));
     }
 }
 
-#[test]
-fn springs_have_the_bits_of_the_host() {
-    for backend in devices() {
-        for count in [0, 1, 31, 32, 33, 1000] {
-            for held in [0, 4] {
-                let (mut body, x) = springs(count, 40, held);
-                equals_host(&backend, &mut body, &x, &format!("{count} springs, held {held}"));
-            }
-        }
-    }
-}
-
-/// Springs of length 0, and positions that are infinite or NaN.
-#[test]
-fn degenerate_springs_are_those_of_the_host() {
-    for backend in devices() {
-        let (mut body, mut x) = springs(60, 10, 0);
-        x.copy_within(0..3, 3);
-        equals_host(&backend, &mut body, &x, "coincident ends");
-        for bad in [f64::NAN, f64::INFINITY, 1e200] {
-            x[20] = bad;
-            equals_host(&backend, &mut body, &x, &format!("a position of {bad}"));
-        }
-    }
-}
-
-/// Returns `count` tetrahedra, some of which share nodes, and the positions of all nodes at rest; every `held`-th node is held.
-fn tetrahedra(count: usize, held: usize) -> (Tetrahedra<StableNeoHookean>, Vec<f64>) {
+/// Returns `count` tetrahedra that share nodes, at rest; every `held`-th node is held.
+fn helix(count: usize, held: usize) -> (Mesh, Vec<bool>) {
     let noise = noise(3 * (count + 3), 5);
     // Corners of a tetrahedron are next to each other on a helix.
     let at = |k: usize| {
@@ -139,25 +143,150 @@ fn tetrahedra(count: usize, held: usize) -> (Tetrahedra<StableNeoHookean>, Vec<f
     let positions: Vec<[f64; 3]> = (0..count + 3).map(at).collect();
     let tetrahedra = (0..count as u32).map(|k| [k, k + 1, k + 2, k + 3]).collect();
     let mesh = Mesh { positions, tetrahedra, ..Mesh::default() }.oriented();
-    let held: Vec<bool> = (0..count + 3).map(|i| held > 0 && i % held == 0).collect();
-    let lame = |e: usize| Lame::new(1.0 + (e % 5) as f64, 0.4 - 0.01 * (e % 7) as f64);
-    let body = Tetrahedra::new(StableNeoHookean, &mesh, &held, lame).unwrap();
-    let free = body.free(&mesh.positions);
-    (body, free)
+    (mesh, (0..count + 3).map(|i| held > 0 && i % held == 0).collect())
 }
+
+fn tetrahedra<D: Density>(density: D, count: usize, held: usize) -> (Box<dyn Potential>, Vec<f64>) {
+    let (mesh, held) = helix(count, held);
+    let lame = |e: usize| Lame::new(1.0 + (e % 5) as f64, 0.4 - 0.01 * (e % 7) as f64);
+    let body = Tetrahedra::new(density, &mesh, &held, lame).unwrap();
+    let free = body.free(&mesh.positions);
+    (Box::new(body), free)
+}
+
+fn fibers(count: usize, held: usize) -> (Box<dyn Potential>, Vec<f64>) {
+    let (mesh, held) = helix(count, held);
+    let fibers = |e: usize| Fibers { stretch: 1.0 + (e % 5) as f64, shear: 2.0 + (e % 3) as f64 };
+    let (cos, sin) = (0.6, 0.8);
+    let axes = |e: usize| {
+        [[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, if e.is_multiple_of(2) { 1.0 } else { -1.0 }]]
+    };
+    let body = BaraffWitkin::along(&mesh, &held, fibers, axes).unwrap();
+    let free = body.free(&mesh.positions);
+    (Box::new(body), free)
+}
+
+/// Returns a strip of `count` triangles, its positions at rest and whether each node is held.
+fn strip(count: usize, held: usize) -> (Vec<[u32; 3]>, Vec<[f64; 2]>, Vec<bool>) {
+    let noise = noise(2 * (count + 2), 6);
+    let at = |k: usize| [0.5 * k as f64 + 0.1 * noise[2 * k], (k % 2) as f64 + 0.1 * noise[2 * k + 1]];
+    let triangle = |k: u32| if k.is_multiple_of(2) { [k, k + 1, k + 2] } else { [k + 1, k, k + 2] };
+    let is_held = (0..count + 2).map(|i| held > 0 && i % held == 0).collect();
+    ((0..count as u32).map(triangle).collect(), (0..count + 2).map(at).collect(), is_held)
+}
+
+/// The membrane of a strip that `make` returns, and the positions of its free nodes at rest.
+fn membrane<M: Element<3>>(
+    count: usize,
+    held: usize,
+    make: impl Fn(&[[u32; 3]], &[[f64; 2]], &[bool], &[[f64; 3]]) -> Elements<M, 3>,
+) -> (Box<dyn Potential>, Vec<f64>) {
+    let (triangles, rest, held) = strip(count, held);
+    let positions: Vec<[f64; 3]> = rest.iter().map(|[u, v]| [*u, *v, 0.0]).collect();
+    let cloth = make(&triangles, &rest, &held, &positions);
+    let free = cloth.free(&positions);
+    (Box::new(cloth), free)
+}
+
+/// The bending energy of `count` hinges that `make` returns, and the positions of the free nodes; at rest, z is `bent` times
+/// a parabola.
+fn hinges<M: Element<4>>(
+    count: usize,
+    held: usize,
+    bent: f64,
+    make: impl Fn(&[[u32; 3]], &[[f64; 3]], &[bool]) -> Elements<M, 4>,
+) -> (Box<dyn Potential>, Vec<f64>) {
+    let (triangles, rest, held) = strip(count + 1, held);
+    let positions: Vec<[f64; 3]> = rest.iter().map(|[u, v]| [*u, *v, bent * (v * v + 0.1 * u)]).collect();
+    let cloth = make(&triangles, &positions, &held);
+    let free = cloth.free(&positions);
+    (Box::new(cloth), free)
+}
+
+/// Makes an energy of a number of elements, some of whose nodes are held, and the positions of its free nodes at rest.
+type Make = fn(usize, usize) -> (Box<dyn Potential>, Vec<f64>);
+
+/// The energies that devices compute, and whether derivatives need + - * / and √ alone.
+const ENERGIES: [(&str, Make, bool); 14] = [
+    (
+        "springs",
+        |count, held| {
+            let (springs, x) = springs(count, 40, held);
+            (Box::new(springs), x)
+        },
+        true,
+    ),
+    ("arap", |count, held| tetrahedra(Arap, count, held), true),
+    ("corotational", |count, held| tetrahedra(CoRotational, count, held), true),
+    ("fixed corotated", |count, held| tetrahedra(FixedCoRotated, count, held), true),
+    ("St. Venant-Kirchhoff", |count, held| tetrahedra(StVenantKirchhoff, count, held), true),
+    ("stable neo-Hookean", |count, held| tetrahedra(StableNeoHookean, count, held), true),
+    ("neo-Hookean", |count, held| tetrahedra(NeoHookean, count, held), false),
+    ("Baraff-Witkin", fibers, true),
+    (
+        "membrane",
+        |count, held| {
+            let fabric = Fabric { stretch: 5.0, coupling: 1.0, shear: 2.0 };
+            membrane(count, held, |t, rest, held, x| Membrane::new(fabric, t, rest, held, x).unwrap())
+        },
+        true,
+    ),
+    (
+        "membrane without coupling",
+        |count, held| {
+            let fabric = Fabric { stretch: 5.0, coupling: 0.0, shear: 2.0 };
+            membrane(count, held, |t, rest, held, x| Membrane::new(fabric, t, rest, held, x).unwrap())
+        },
+        true,
+    ),
+    (
+        "corotational membrane",
+        |count, held| {
+            let law = Lame { lambda: 1.0, mu: 3.0 };
+            membrane(count, held, |t, rest, held, x| {
+                CoRotationalMembrane::new(law, t, rest, held, x).unwrap()
+            })
+        },
+        false,
+    ),
+    (
+        "anisotropic membrane",
+        |count, held| {
+            let of = |c11, c33| Orthotropic { c11, c12: 0.3, c22: 4.0, c33 };
+            let (soft, stiff) = ([of(2.0, 1.0), of(3.0, 1.0)], [of(8.0, 1.0), of(5.0, 4.0)]);
+            let planar = PlanarStiffness::new(&[0.1, 0.5], [&soft, &stiff, &soft]).unwrap();
+            membrane(count, held, |t, rest, held, x| {
+                AnisotropicMembrane::new(planar.clone(), t, rest, held, x).unwrap()
+            })
+        },
+        false,
+    ),
+    (
+        "bending",
+        |count, held| hinges(count, held, 0.0, |t, x, held| Bending::new(2.0, t, x, held, x).unwrap()),
+        true,
+    ),
+    (
+        "shell",
+        |count, held| hinges(count, held, 0.2, |t, x, held| Shell::new(2.0, t, x, held, x).unwrap()),
+        false,
+    ),
+];
 
 /// At rest, stretched, compressed, and far from rest, where elements are inverted.
 #[test]
-fn neo_hookean_tetrahedra_have_the_bits_of_the_host() {
+fn energies_are_those_of_the_host() {
     for backend in devices() {
-        for count in [1, 31, 32, 33, 1000] {
-            for held in [0, 4] {
-                let (mut body, rest) = tetrahedra(count, held);
-                for (stretch, move_by) in [(1.0, 0.0), (1.0, 0.05), (2.0, 0.1), (0.2, 0.02), (1.0, 2.0)] {
-                    let at = |(x, d): (&f64, f64)| stretch * x + move_by * d;
-                    let x: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(at).collect();
-                    let what = format!("{count} tetrahedra, held {held}, {stretch} {move_by}");
-                    equals_host(&backend, &mut body, &x, &what);
+        for (name, make, bits) in ENERGIES {
+            for count in [1, 31, 32, 33, 1000] {
+                for held in [0, 4] {
+                    let (mut body, rest) = make(count, held);
+                    for (stretch, move_by) in [(1.0, 0.0), (1.0, 0.05), (2.0, 0.1), (0.2, 0.02), (1.0, 2.0)] {
+                        let at = |(x, d): (&f64, f64)| stretch * x + move_by * d;
+                        let x: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(at).collect();
+                        let what = format!("{name}, {count} elements, held {held}, {stretch} {move_by}");
+                        compare(&backend, &mut *body, &x, bits, &what);
+                    }
                 }
             }
         }
@@ -166,19 +295,49 @@ fn neo_hookean_tetrahedra_have_the_bits_of_the_host() {
 
 /// Flat elements, elements that are points, and positions that are infinite or NaN.
 #[test]
-fn degenerate_tetrahedra_are_those_of_the_host() {
+fn degenerate_elements_are_those_of_the_host() {
     for backend in devices() {
-        let (mut body, rest) = tetrahedra(20, 0);
-        equals_host(&backend, &mut body, &vec![0.0; rest.len()], "points");
-        let flat: Vec<f64> =
-            rest.iter().enumerate().map(|(k, x)| if k % 3 == 2 { 0.0 } else { *x }).collect();
-        equals_host(&backend, &mut body, &flat, "flat");
-        let line: Vec<f64> = rest.iter().enumerate().map(|(k, x)| if k % 3 > 0 { 0.0 } else { *x }).collect();
-        equals_host(&backend, &mut body, &line, "on a line");
-        for bad in [f64::NAN, f64::INFINITY, 1e200, 1e-200] {
-            let mut x = rest.clone();
-            x[20] = bad;
-            equals_host(&backend, &mut body, &x, &format!("a position of {bad}"));
+        for (name, make, bits) in ENERGIES {
+            let (mut body, rest) = make(20, 0);
+            let mut check = |x: &[f64], what: &str| {
+                compare(&backend, &mut *body, x, bits, &format!("{name}, {what}"));
+            };
+            check(&vec![0.0; rest.len()], "points");
+            let only = |axes: usize| -> Vec<f64> {
+                rest.iter().enumerate().map(|(k, x)| if k % 3 >= axes { 0.0 } else { *x }).collect()
+            };
+            check(&only(2), "flat");
+            check(&only(1), "on a line");
+            let mut coincident = rest.clone();
+            coincident.copy_within(0..3, 3);
+            check(&coincident, "coincident nodes");
+            for bad in [f64::NAN, f64::INFINITY, 1e200, 1e-200] {
+                let mut x = rest.clone();
+                x[20] = bad;
+                check(&x, &format!("a position of {bad}"));
+            }
+        }
+    }
+}
+
+/// An energy without elements changes nothing.
+#[test]
+fn no_elements_add_nothing() {
+    for backend in devices() {
+        for (name, make, _) in ENERGIES {
+            let (body, x) = make(1, 0);
+            let kernel = body.kernels().unwrap().remove(0);
+            let part = DeviceElements::new(
+                &backend,
+                &ElementKernel { elements: Vec::new(), data: Vec::new(), ..kernel },
+            );
+            let (part, x) = (part.unwrap(), backend.vector(&x).unwrap());
+            let before = noise(x.size(), 3);
+            let mut g = backend.vector(&before).unwrap();
+            part.add_gradient(&x, &mut g);
+            let energy = part.energy(&x);
+            assert_eq!((energy.value.read(), energy.magnitude.read()), (0.0, 0.0), "{name}");
+            assert_eq!((read(&g), part.places()), (before, &[][..]), "{name}");
         }
     }
 }
@@ -187,14 +346,14 @@ fn degenerate_tetrahedra_are_those_of_the_host() {
 fn elements_are_close_in_single_precision() {
     let Some(backend) = common::backend::<f32>() else { return };
     let (mut springs, x) = springs(200, 40, 4);
-    let (mut solid, rest) = tetrahedra(100, 4);
+    let (mut solid, rest) = tetrahedra(StableNeoHookean, 100, 4);
     let moved: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(|(x, d)| x + 0.05 * d).collect();
     let mut pins = Attachments::new(springs.nodes()).unwrap();
     (0..5).for_each(|k| pins.attach(k, [0.1, 0.2, 0.3], 3.0 + k as f64).unwrap());
     let bodies: [(&mut dyn Potential, Vec<f64>); 3] =
-        [(&mut pins, x.clone()), (&mut springs, x), (&mut solid, moved)];
+        [(&mut pins, x.clone()), (&mut springs, x), (&mut *solid, moved)];
     for (body, x) in bodies {
-        let part = DeviceElements::new(&backend, &body.twins().unwrap()[0]).unwrap();
+        let part = DeviceElements::new(&backend, &body.kernels().unwrap()[0]).unwrap();
         let on_device = backend.vector(&x.iter().map(|&x| x as f32).collect::<Vec<_>>()).unwrap();
         let (host, found) = (body.energy(&x), part.energy(&on_device));
         assert!((f64::from(found.value.read()) - host.value).abs() < 1e-5 * host.magnitude);
@@ -242,6 +401,39 @@ fn pins_are_those_of_the_host() {
     }
 }
 
+/// Pins and held nodes that move are written; numbers of other elements are refused.
+#[test]
+fn written_elements_are_those_of_the_host() {
+    for backend in devices() {
+        let (mut body, x) = springs(33, 20, 4);
+        let mut part = DeviceElements::new(&backend, &body.kernels().unwrap()[0]).unwrap();
+        body.hold(noise(60, 8).as_chunks().0);
+        part.write(&body.kernels().unwrap()[0]).unwrap();
+        let mut expected = vec![0.0; x.len()];
+        body.add_gradient(&x, &mut expected);
+        let mut g = backend.zeros(x.len()).unwrap();
+        part.add_gradient(&backend.vector(&x).unwrap(), &mut g);
+        same(&read(&g), &expected, "springs of held nodes that moved");
+
+        let mut pins = Attachments::new(20).unwrap();
+        (0..5).for_each(|k| pins.attach(k, [0.1, 0.2, 0.3], 3.0 + k as f64).unwrap());
+        let mut part = DeviceElements::new(&backend, &pins.kernels().unwrap()[0]).unwrap();
+        (0..5).for_each(|k| pins.attach(k, [k as f64, 0.4, 0.3], 2.0).unwrap());
+        part.write(&pins.kernels().unwrap()[0]).unwrap();
+        let x = noise(60, 2);
+        let mut expected = vec![0.0; 60];
+        pins.add_gradient(&x, &mut expected);
+        let mut g = backend.zeros(60).unwrap();
+        part.add_gradient(&backend.vector(&x).unwrap(), &mut g);
+        same(&read(&g), &expected, "pins that moved");
+
+        pins.attach(7, [0.0; 3], 1.0).unwrap();
+        let more = pins.kernels().unwrap().remove(0);
+        assert!(matches!(part.write(&more), Err(Error::Shape { .. })), "six pins");
+        assert!(matches!(part.write(&body.kernels().unwrap()[0]), Err(Error::Shape { .. })), "springs");
+    }
+}
+
 /// The tetrahedra of a real mesh, and springs along their edges.
 #[test]
 fn elements_of_a_real_mesh_are_those_of_the_host() {
@@ -268,39 +460,40 @@ fn elements_of_a_real_mesh_are_those_of_the_host() {
 }
 
 #[test]
-fn twins_that_do_not_fit_are_refused() {
+fn kernels_that_do_not_fit_are_refused() {
     let Some(backend) = common::backend::<f64>() else { return };
     let (body, _) = springs(4, 5, 0);
-    let twin = body.twins().unwrap().remove(0);
-    let refused = |twin: &Twin| DeviceElements::new(&backend, twin).unwrap_err();
+    let kernel = body.kernels().unwrap().remove(0);
+    let refused = |kernel: &ElementKernel| DeviceElements::new(&backend, kernel).unwrap_err();
     let broken = [
-        Twin { corners: 0, ..twin.clone() },
-        Twin { corners: 3, ..twin.clone() },
-        Twin { free: 4, ..twin.clone() },
-        Twin { data: vec![1.0; 9], ..twin.clone() },
+        ElementKernel { corners: 0, ..kernel.clone() },
+        ElementKernel { corners: 3, ..kernel.clone() },
+        ElementKernel { free: 4, ..kernel.clone() },
+        ElementKernel { data: vec![1.0; 9], ..kernel.clone() },
     ];
-    for twin in &broken {
-        assert!(matches!(refused(twin), Error::Shape { .. }), "{twin:?}");
+    for kernel in &broken {
+        assert!(matches!(refused(kernel), Error::Shape { .. }), "{kernel:?}");
     }
-    let wrong = Twin { source: "no C", ..twin.clone() };
+    let wrong = ElementKernel { source: "no C", ..kernel.clone() };
     assert!(matches!(refused(&wrong), Error::Build { .. }));
     for (masses, h) in [(vec![1.0; 5], 0.0), (vec![0.0; 5], 0.1), (vec![1.0; 5], f64::NAN)] {
         let refused =
-            DeviceImplicitEuler::new(&backend, std::slice::from_ref(&twin), &masses, h).unwrap_err();
+            DeviceImplicitEuler::new(&backend, std::slice::from_ref(&kernel), &masses, h).unwrap_err();
         assert!(matches!(refused, Error::Parameter { .. }), "{refused}");
     }
     let huge = [
-        Twin { free: usize::MAX, held: vec![[0.0; 3]], ..twin.clone() },
-        Twin { corners: usize::MAX, elements: Vec::new(), data: Vec::new(), ..twin.clone() },
+        ElementKernel { free: usize::MAX, held: vec![[0.0; 3]], ..kernel.clone() },
+        ElementKernel { corners: usize::MAX, elements: Vec::new(), data: Vec::new(), ..kernel.clone() },
     ];
-    assert!(huge.iter().all(|twin| matches!(refused(twin), Error::TooLarge { .. })));
-    let wrong = DeviceImplicitEuler::new(&backend, std::slice::from_ref(&twin), &[1.0; 4], 0.1).unwrap_err();
+    assert!(huge.iter().all(|kernel| matches!(refused(kernel), Error::TooLarge { .. })));
+    let wrong =
+        DeviceImplicitEuler::new(&backend, std::slice::from_ref(&kernel), &[1.0; 4], 0.1).unwrap_err();
     assert!(matches!(wrong, Error::Shape { .. }), "{wrong}");
     // m / h² overflows or vanishes in f32.
     let Some(single) = common::backend::<f32>() else { return };
     for (mass, h) in [(1e37, 0.1), (1e-48, 0.1), (1e-30, 1e-46)] {
-        let twins = std::slice::from_ref(&twin);
-        let wrong = DeviceImplicitEuler::new(&single, twins, &[mass; 5], h).unwrap_err();
+        let kernels = std::slice::from_ref(&kernel);
+        let wrong = DeviceImplicitEuler::new(&single, kernels, &[mass; 5], h).unwrap_err();
         assert!(matches!(wrong, Error::Parameter { .. }), "{wrong}");
     }
 }
@@ -381,7 +574,7 @@ fn on_host(steps: usize, iterations: usize) -> Vec<Vec<f64>> {
 /// The positions after each step on a device, and what the steps without their reads have counted.
 fn on_device(backend: &OpenCl<f64>, steps: usize, iterations: usize) -> (Vec<Vec<f64>>, Counters) {
     let (forces, x, masses) = sheet();
-    let mut step = DeviceImplicitEuler::new(backend, &forces.twins().unwrap(), &masses, H).unwrap();
+    let mut step = DeviceImplicitEuler::new(backend, &forces.kernels().unwrap(), &masses, H).unwrap();
     let host = ImplicitEuler::new(forces, &masses, H).unwrap().hessian(&x).clone();
     let a = backend.matrix(&host).unwrap();
     let mut parameters = DeviceSchwarz { schwarz: domains(), ..DeviceSchwarz::default() };
@@ -423,7 +616,8 @@ fn on_device(backend: &OpenCl<f64>, steps: usize, iterations: usize) -> (Vec<Vec
 fn objectives_have_the_derivatives_of_the_host() {
     for backend in devices() {
         let (forces, x, masses) = sheet();
-        let mut on_device = DeviceImplicitEuler::new(&backend, &forces.twins().unwrap(), &masses, H).unwrap();
+        let mut on_device =
+            DeviceImplicitEuler::new(&backend, &forces.kernels().unwrap(), &masses, H).unwrap();
         let mut on_host = ImplicitEuler::new(forces, &masses, H).unwrap();
         let (v, moved) = (noise(x.len(), 1), noise(x.len(), 2));
         let at: Vec<f64> = x.iter().zip(&moved).map(|(x, d)| x + 0.1 * d).collect();
@@ -481,25 +675,17 @@ fn steps_stay_on_the_device() {
 
 #[test]
 fn energies_without_kernels_are_named() {
-    let mesh = Mesh {
-        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-        tetrahedra: vec![[0, 1, 2, 3]],
-        ..Default::default()
-    };
-    let lame = Lame::new(1.0, 0.3);
-    let body = Tetrahedra::new(Arap, &mesh, &[false; 4], |_| lame).unwrap();
-    let refused = body.twins().unwrap_err();
-    assert!(matches!(refused, BodyError::NoTwin { .. }) && refused.to_string().contains("Arap"), "{refused}");
-    let all = Total::new(vec![body]).unwrap();
-    assert_eq!(all.twins().unwrap_err(), refused);
-    let limited = Elements::of("point", Limited, vec![[0]], &[false], &[[0.0; 3]]).unwrap();
-    assert!(limited.twins().unwrap_err().to_string().starts_with("Elements<Limited, 1> has no kernels"));
+    let body = Elements::of("point", Point, vec![[0]], &[false], &[[0.0; 3]]).unwrap();
+    let refused = body.kernels().unwrap_err();
+    assert!(matches!(refused, BodyError::NoKernel { .. }), "{refused}");
+    assert!(refused.to_string().starts_with("Elements<Point, 1> has no kernels"), "{refused}");
+    assert_eq!(Total::new(vec![body]).unwrap().kernels().unwrap_err(), refused);
 }
 
-/// An element that bounds steps, which devices do not.
-struct Limited;
+/// An element without a kernel.
+struct Point;
 
-impl Element<1> for Limited {
+impl Element<1> for Point {
     const WORK: usize = 1;
 
     fn energy(&self, _: usize, _: &[[f64; 3]; 1]) -> Energy {
@@ -511,12 +697,4 @@ impl Element<1> for Limited {
     }
 
     fn add_hessian(&self, _: usize, _: &[[f64; 3]; 1], _: Curvature, _: &mut Stiffness<1>) {}
-
-    fn bounds_steps(&self) -> bool {
-        true
-    }
-
-    fn twin(&self) -> Option<(&'static str, Vec<f64>)> {
-        Some(("", Vec::new()))
-    }
 }

@@ -1,6 +1,6 @@
 //! Energies of elements for devices.
 
-/// The elements of an energy, with the source of a device that computes one of them: its twin.
+/// The elements of an energy, with the source of a device that computes one of them.
 ///
 /// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, which
 /// `elements.cl` of `coarsen_kernels` declares and calls. They compute what [`Element`](crate::Element) computes, with the
@@ -10,13 +10,13 @@
 /// use coarsen_elastic::{Potential, Spring, Springs};
 /// let spring = Spring { ends: [0, 1], stiffness: 10.0, length: 1.0 };
 /// let rope = Springs::new(vec![spring], &[true, false], &[[5.0; 3], [0.0; 3]])?;
-/// let twin = &rope.twins()?[0];
-/// assert_eq!((twin.corners, &twin.elements[..], &twin.data[..]), (2, &[1, 0][..], &[10.0, 1.0][..]));
-/// assert_eq!(twin.held[0], [5.0; 3]); // node 1 of one free node: the first held position
+/// let kernel = &rope.kernels()?[0];
+/// assert_eq!((kernel.corners, &kernel.elements[..], &kernel.data[..]), (2, &[1, 0][..], &[10.0, 1.0][..]));
+/// assert_eq!(kernel.held[0], [5.0; 3]); // node 1 of one free node: the first held position
 /// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Twin {
+pub struct ElementKernel {
     /// OpenCL C.
     pub source: &'static str,
     /// The number K of nodes of an element.
@@ -29,4 +29,16 @@ pub struct Twin {
     pub held: Vec<[f64; 3]>,
     /// The numbers that the source reads, equally many for each element.
     pub data: Vec<f64>,
+    /// The numbers that the source reads for all elements.
+    pub common: Vec<f64>,
+    /// Whether elements bound steps. The source then has a fourth function.
+    pub bounds_steps: bool,
 }
+
+/// The OpenCL C files of this crate with these names, one after the other.
+macro_rules! kernel {
+    ($($file:literal),*) => {
+        concat!($(include_str!(concat!($file, ".cl"))),*)
+    };
+}
+pub(crate) use kernel;
