@@ -1,6 +1,5 @@
 //! Attempts at one system, each from the best x so far, on any backend.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -178,7 +177,7 @@ struct Solve<'a, 'o, B: Backend> {
     preconditioned: &'a Bsr<f64>,
     /// Whether the operator is symmetric and known to be indefinite, so that Cholesky fails.
     indefinite: &'a Cell<bool>,
-    b: &'a Vec<f64>,
+    b: &'a [f64],
     /// The largest number in x that does not overflow when the scaling is undone.
     most: f64,
     builder: &'a Builder<'a, B>,
@@ -420,21 +419,15 @@ impl<B: Backend> Solve<'_, '_, B> {
     }
 
     /// A vector of the backend.
-    fn vector(&self, x: &Vec<f64>) -> Result<B::Vector, Error> {
-        match (x as &dyn Any).downcast_ref::<Vec<B::Real>>() {
-            Some(x) => self.builder.backend.vector(x),
-            None => self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v))),
-        }
+    fn vector(&self, x: &[f64]) -> Result<B::Vector, Error> {
+        self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v)))
     }
 
     /// The numbers of a vector of the backend.
     fn numbers(&self, x: &B::Vector) -> Result<Vec<f64>, Error> {
         let mut numbers = vec![B::Real::from_f64(0.0); self.b.len()];
         self.builder.backend.read(x, &mut numbers)?;
-        match (&mut numbers as &mut dyn Any).downcast_mut::<Vec<f64>>() {
-            Some(numbers) => Ok(std::mem::take(numbers)),
-            None => Ok(mapped(&numbers, |v| v.as_f64())),
-        }
+        Ok(mapped(&numbers, |v| v.as_f64()))
     }
 }
 
