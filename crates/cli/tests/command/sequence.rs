@@ -45,7 +45,7 @@ fn empty_sets_and_pairs_across_bodies_are_solved() {
 fn steps_are_reported_and_drawn() {
     let folder = Folder::new();
     let (report, plot) = (folder.path("r.json"), folder.path("p.svg"));
-    let done = prints(
+    prints(
         &format!(
             "solve --problem cloth-contact:12 --steps 5 --tol 1e-4 --precond mas --report {} --plot {}",
             report.display(),
