@@ -155,7 +155,6 @@ mod tests {
     #[test]
     fn without_options_the_library_default_is_used() {
         assert_eq!(Domains::default().parameters(false), Form::Additive(Schwarz::multilevel()));
-        assert_eq!(Domains::over(false), Form::Multiplicative(Box::new(OverDomains::multiplicative())));
         assert_eq!(coupling("adjacency"), Ok(Coupling::Adjacency));
         assert!(coupling("1.5").is_err() && coupling("weak").is_err());
     }
