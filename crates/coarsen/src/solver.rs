@@ -209,7 +209,7 @@ impl Solver {
         Ok(solved)
     }
 
-    /// The decisions about the preconditioner of the kept method; `None` where [`method`](Self::method) is.
+    /// The decisions about the preconditioner of the kept method; `None` if no method is kept.
     pub fn policy(&self) -> Option<&RebuildPolicy> {
         self.kept.as_ref().map(|kept| &kept.step.policy)
     }

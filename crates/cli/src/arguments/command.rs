@@ -225,7 +225,7 @@ pub(crate) struct Solve {
     /// Number of steps of a sequence, --problem cloth-contact:N or stack:N [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps: Option<u32>,
-    /// When to rebuild the preconditioner in a sequence, --problem cloth-contact:N or stack:N
+    /// When to rebuild the preconditioner that --precond names, in a sequence, --problem cloth-contact:N or stack:N
     #[arg(long, value_enum, default_value_t = UpdatePolicy::Policy)]
     pub(crate) update: UpdatePolicy,
     /// Time limit in seconds for setup and iterations; a factorisation that has begun is not interrupted [default:

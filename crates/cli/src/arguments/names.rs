@@ -63,7 +63,7 @@ pub(crate) enum Precond {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Precision {
     /// `mixed` with conjugate gradients if the values fit into f32; `f64` otherwise, after a failure, and in
-    /// sequences
+    /// sequences with a given preconditioner
     Auto,
     /// 64 bits throughout, also in the inverses of domains unless --mas-precision is given
     F64,
@@ -77,7 +77,8 @@ pub(crate) enum Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum UpdatePolicy {
-    /// Keep or patch until the additional iterations cost more than a build; then update or build
+    /// Keep or patch until the additional iterations cost more than a build, or many rows changed; then update or
+    /// build
     Policy,
     /// Build in every step
     Build,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use coarsen::auto::{Auto, Ending, Method, Precond as AutoPrecond};
 use coarsen::backend::{Cpu, Prepared, Reused, SetupError};
-use coarsen::krylov::Cg;
+use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::Sequence;
 use coarsen::sparse::System;
 use coarsen::{Action, Decision, Outcome, RebuildPolicy, Solver, Step, StepUpdate};
@@ -36,7 +36,9 @@ pub(crate) struct Solved {
     pub(crate) precond: String,
     #[serde(serialize_with = "by_action")]
     pub(crate) action: Action,
-    pub(crate) reused: String,
+    /// `None` with `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reused: Option<String>,
     /// The reason for the action.
     pub(crate) because: String,
     pub(crate) setup_seconds: f64,
@@ -125,7 +127,7 @@ impl SequenceSolver {
                 Ok(Solved {
                     precond,
                     action: decision.map_or(Action::Build, |decision| decision.action),
-                    reused: String::new(),
+                    reused: None,
                     because,
                     setup_seconds,
                     solve_seconds,
@@ -141,20 +143,32 @@ impl SequenceSolver {
                     UpdatePolicy::Update => Some(Action::Update),
                     UpdatePolicy::Policy => None,
                 };
-                let done = step.update_as(|decided| requested.unwrap_or(decided))?;
-                let setup_seconds = begun.elapsed().as_secs_f64();
-                let because = because(step.policy.log(), *update, done.action);
-                let begun = Instant::now();
-                let report = step.solve(cg, b, &mut x)?;
+                let mut done = step.update_as(|decided| requested.unwrap_or(decided))?;
+                let mut setup_seconds = begun.elapsed().as_secs_f64();
+                let mut because = because(step.policy.log(), *update, done.action);
+                let mut report = step.solve(cg, b, &mut x)?;
+                let mut iterations = report.iterations;
+                let limit = cg.stop_mut().max_iterations;
+                // What was not built for this step is built, and the solve goes on from x. Its iterations are no reference.
                 *is_stale = report.outcome != Outcome::Converged;
+                if *is_stale && done.action != Action::Build && iterations < limit {
+                    let rebuilt = Instant::now();
+                    done = step.update_as(|_| Action::Build)?;
+                    setup_seconds += rebuilt.elapsed().as_secs_f64();
+                    because = step.policy.log().last().map_or(because, Decision::to_string);
+                    cg.stop_mut().max_iterations = limit - iterations;
+                    report = step.solve(cg, b, &mut x)?;
+                    cg.stop_mut().max_iterations = limit;
+                    iterations += report.iterations;
+                }
                 Ok(Solved {
                     precond: name(*kind).to_owned(),
                     action: done.action,
-                    reused: reused(done),
+                    reused: Some(reused(done)),
                     because,
                     setup_seconds,
-                    solve_seconds: begun.elapsed().as_secs_f64(),
-                    iterations: report.iterations,
+                    solve_seconds: begun.elapsed().as_secs_f64() - setup_seconds,
+                    iterations,
                     residual: report.true_residual,
                     outcome: report.outcome,
                 })

@@ -169,9 +169,23 @@ fn many_touched_rows_are_built_for() {
         policy.learn(20, Outcome::Converged);
         action
     };
-    assert_eq!(
-        [0.0, 0.05, 0.3, 0.05].map(&mut decide),
-        [Action::Build, Action::Patch, Action::Build, Action::Patch]
-    );
-    assert!(policy.to_string().contains("build: more than a tenth of the rows changed"), "{policy}");
+    let shares = [0.0, 0.02, 0.3, 0.02, 0.02, 0.0, 0.02, f64::NAN];
+    let [build, patch, keep] = [Action::Build, Action::Patch, Action::Keep];
+    assert_eq!(shares.map(&mut decide), [build, patch, build, patch, patch, keep, build, keep]);
+    assert!(policy.to_string().contains("build: more than 5 % of the rows changed"), "{policy}");
+}
+
+/// Rows that were touched stay touched if a decided build is not done.
+#[test]
+fn builds_that_are_not_done_forget_no_rows() {
+    let mut policy = RebuildPolicy::default();
+    for (touched, decided) in
+        [(0.0, Action::Build), (0.2, Action::Build), (0.0, Action::Build), (0.0, Action::Keep)]
+    {
+        assert_eq!(policy.decide(touched), decided);
+        if touched > 0.0 {
+            policy.overrule(Action::Update);
+        }
+        policy.learn(20, Outcome::Converged);
+    }
 }

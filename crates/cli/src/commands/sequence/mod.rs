@@ -126,7 +126,10 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (options.time_limit.is_some(), "--time-limit"),
         (given.symmetrize, "--symmetrize"),
         (given.memory() != MEMORY && !auto, "--memory without --precond auto"),
-        (options.update != UpdatePolicy::Policy && auto, "--update without --precond (auto decides)"),
+        (
+            options.update != UpdatePolicy::Policy && auto,
+            "--update with --precond auto, which decides itself",
+        ),
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];

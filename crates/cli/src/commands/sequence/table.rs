@@ -96,6 +96,7 @@ impl fmt::Display for Table {
                 outcome,
                 ..
             } = solved;
+            let reused = reused.as_deref().unwrap_or_default();
             let ended = match outcome {
                 Outcome::Converged => String::new(),
                 other => format!(" {}", other.name().replace('_', " ")),
