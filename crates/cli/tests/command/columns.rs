@@ -142,7 +142,7 @@ fn time_limits_end_setups_iterations_and_factors() {
 fn progress_is_told_in_lines() {
     for (words, expected) in [
         ("solve --problem elasticity3d:8 --method cg --precond jacobi", "iteration "),
-        ("solve --problem stack:8 --steps 3", "step (2 of 3): "),
+        ("solve --problem stack:16 --steps 3 --precond mas", "step (2 of 3): "),
         ("compare --problem elasticity3d:6", " of 13): "), // a quick method may end between two lines
     ] {
         let done = coarsen(&format!("{words} --progress 1e-4"));

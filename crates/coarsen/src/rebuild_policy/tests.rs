@@ -4,7 +4,7 @@ use super::*;
 fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     let mut policy = RebuildPolicy::default();
     let decide = |&its: &usize| {
-        let action = policy.decide(0.01);
+        let action = policy.decide(1e-5);
         policy.learn(its, Outcome::Converged);
         action
     };
@@ -51,7 +51,7 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
     let run = |worse: usize| {
         let (mut policy, mut stale) = (RebuildPolicy::default(), 0);
         for _ in 0..60 {
-            stale = if policy.decide(0.01) == Action::Build { 0 } else { stale + 1 };
+            stale = if policy.decide(1e-5) == Action::Build { 0 } else { stale + 1 };
             policy.learn(100 + worse * stale, Outcome::Converged);
         }
         policy.count(Action::Build)
@@ -66,7 +66,7 @@ fn the_log_is_bounded() {
     let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);
     let steps = 10 * KEPT + 3;
     for step in 0..steps {
-        policy.decide(if step % 2 == 0 { 0.01 } else { 0.0 });
+        policy.decide(if step % 2 == 0 { 1e-5 } else { 0.0 });
         policy.learn(10, Outcome::Converged);
         assert!((KEPT.min(step + 1)..=2 * KEPT).contains(&policy.log().len()));
         if step == 2 * KEPT {
@@ -85,7 +85,7 @@ fn the_log_is_bounded() {
 fn the_decision_after_a_failed_solve_is_a_build_with_its_count() {
     let mut policy = RebuildPolicy::default();
     let mut decide = |iterations, outcome| {
-        let action = policy.decide(0.01);
+        let action = policy.decide(1e-5);
         policy.learn(iterations, outcome);
         action
     };
@@ -108,7 +108,7 @@ fn a_solve_that_nobody_tells_about_counts_as_failed() {
     let mut policy = RebuildPolicy::default();
     policy.learn(3, Outcome::Converged);
     assert!(policy.log().is_empty());
-    assert_eq!([policy.decide(0.01), policy.decide(0.01)], [Action::Build; 2]);
+    assert_eq!([policy.decide(1e-5), policy.decide(1e-5)], [Action::Build; 2]);
 }
 
 /// A build in place of another action sets the reference, so more iterations after it are no loss.
@@ -121,7 +121,7 @@ fn builds_that_were_not_decided_set_the_reference() {
     policy.overrule(Action::Build);
     policy.learn(90, Outcome::Converged);
     assert_eq!(
-        (policy.decide(0.01), policy.count(Action::Build), policy.count(Action::Keep)),
+        (policy.decide(1e-5), policy.count(Action::Build), policy.count(Action::Keep)),
         (Action::Patch, 2, 0)
     );
     let text = policy.to_string();
