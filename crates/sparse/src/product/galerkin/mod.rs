@@ -59,14 +59,14 @@ const SHARE: usize = 4096;
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
-/// coarse row, and two to four times its rows of A_c. There are at most as many
-/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full
-/// blocks of P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block product,
-/// unless these would take more bytes than A.
-/// If every fine node has at most one coarse node, and P has identities or four weights of three unknowns, threads keep
-/// lists instead: 4 bytes per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for
-/// weights 4 bytes per row of A and coarse node to which it is coupled.
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20
+/// bytes per coarse row, and two to four times its rows of A_c. There are at most as many tasks as threads,
+/// and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full blocks of
+/// P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block
+/// product, unless these would take more bytes than A. If every fine node has at most one coarse node, and P
+/// has identities or four weights of three unknowns, threads keep lists instead: 4 bytes per row of A, and
+/// for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row of A and
+/// coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -218,8 +218,8 @@ impl<T: Real> GalerkinPlan<T> {
         }
     }
 
-    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Only the first
-    /// update after a build allocates, and one whose P has another form than before.
+    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Only the
+    /// first update after a build allocates, and one whose P has another form than before.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]

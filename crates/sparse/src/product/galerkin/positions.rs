@@ -1,8 +1,8 @@
 //! New values of A_c for full blocks of P, at positions that the first update computes.
 //!
-//! Fine rows are visited in order. A row of Q is summed in the cache, added to all coarse rows of the task that
-//! need it, and dropped. Nothing is searched or sorted. Every entry of A_c is the sum of [`rows`](super::rows) and
-//! [`scalars`](super::scalars), in their order, so a new build gives the same bits.
+//! Fine rows are visited in order. A row of Q is summed in the cache, added to all coarse rows of the task
+//! that need it, and dropped. Nothing is searched or sorted. Every entry of A_c is the sum of
+//! [`rows`](super::rows) and [`scalars`](super::scalars), in their order, so a new build gives the same bits.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -14,7 +14,8 @@ use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, add_to_bl
 use super::rows::Factors;
 use crate::{Bsr, Pattern};
 
-/// A coarse row is searched by bisection if it has more than this number of blocks for each block of a row of Q.
+/// A coarse row is searched by bisection if it has more than this number of blocks for each block of a row of
+/// Q.
 const LONG: usize = 8;
 
 /// The positions of the block products of a task.
@@ -22,8 +23,8 @@ const LONG: usize = 8;
 pub(super) struct Positions<T> {
     /// For each fine row that the task needs, the number of blocks of its row of Q.
     lengths: Vec<u32>,
-    /// For each of these rows, the position in the row of Q of each block product, then for each coarse row the
-    /// positions of these blocks. The length of a row determines the [`position_bytes`] of its positions.
+    /// For each of these rows, the position in the row of Q of each block product, then for each coarse row
+    /// the positions of these blocks. The length of a row determines the [`position_bytes`] of its positions.
     bytes: Vec<u8>,
     /// A row of Q, with rows of blocks as long as a pack.
     q: Vec<T>,
