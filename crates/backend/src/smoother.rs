@@ -156,7 +156,7 @@ impl<V: Vector> LinearOperator<V> for StoredBySmoother {
 pub struct SmootherFacts<'a, T> {
     /// An upper bound of ρ(D⁻¹A), where D is the block diagonal of A.
     pub radius: Option<f64>,
-    /// D⁻¹.
+    /// D⁻¹, of the diagonal of A, or of A with a term added.
     pub inverses: Option<&'a DenseBlocks<T>>,
     /// The set of each node, numbered from 0, for smoothers that solve sets of coupled nodes exactly;
     /// `u32::MAX` for nodes in no set.

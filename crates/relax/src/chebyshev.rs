@@ -350,7 +350,10 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         let largest = self.parameters.fill_symmetric(a, &mut self.host)?;
         if let Some(largest) = largest {
+            // A value above the diagonal may be larger by the tolerance.
+            let bound = largest * (T::one() + Bsr::<T>::symmetry_tolerance());
             check_range::<T, B::Stored>("the matrix", &[largest])?;
+            check_range::<T, B::Stored>("the matrix", &[bound])?;
         } else {
             check_storable::<T, B::Stored>("the matrix", a)?;
             self.parameters.fill(a, &mut self.host)?;

@@ -199,10 +199,11 @@ fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
         }
         least = least.min(pivot);
         d[k] = one / pivot;
+        // Lanes up to the pivot are multiplied by zero, because a pack has no masked product.
         let below: [E; SIDE] = std::array::from_fn(|i| if i > k { -one } else { zero });
-        let none = I::Eight::zero(set);
-        let factors = load::<E, E, I>(set, &t[k]).mul_add(I::Eight::splat(set, d[k]), none);
-        let lanes = factors.mul_add(load(set, &below), none);
+        let zeros = I::Eight::zero(set);
+        let factors = load::<E, E, I>(set, &t[k]).mul_add(I::Eight::splat(set, d[k]), zeros);
+        let lanes = factors.mul_add(load(set, &below), zeros);
         for column in t.iter_mut() {
             let row = I::Eight::splat(set, column[k]);
             store::<E, I>(lanes.mul_add(row, load(set, column)), column);

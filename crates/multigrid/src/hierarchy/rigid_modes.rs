@@ -95,8 +95,8 @@ impl<T: Real> RigidModes<T> {
         }
     }
 
-    /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP. `inverses` are those of the diagonal
-    /// blocks of A, or of larger ones.
+    /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to every singular diagonal block of `coarse` = PᵀAP. `inverses` are those
+    /// of the diagonal of A, or of A with a term added.
     ///
     /// For semidefinite A, vᵀ Pᵀ A P v = 0 implies A P v = 0. The right-hand side of a solvable system is
     /// orthogonal to P v, so the added term only makes the block regular. An indefinite block is left

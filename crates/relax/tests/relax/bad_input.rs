@@ -129,6 +129,20 @@ fn nan_and_infinity_are_refused_with_their_position() {
     }
 }
 
+/// An update reads the values on and below the diagonal; those above it may be larger by the tolerance of symmetry.
+#[test]
+fn values_above_the_diagonal_are_in_the_range_of_storage() {
+    let with = |below: f64, above: f64| {
+        assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, above), (1, 0, below), (1, 1, 1.0)]).unwrap()
+    };
+    // Values above the largest number and half of the unit of its last place become infinite.
+    let limit = f64::from(f32::MAX) * (1.0 + f64::from(f32::EPSILON) / 4.0);
+    let bad = with(limit * (1.0 - 5e-9), limit * (1.0 + 5e-9));
+    assert_eq!(bad.asymmetric_pair(Bsr::<f64>::symmetry_tolerance()), None);
+    let errors = refusals(&Chebyshev::default(), &with(0.5, 0.5), &bad);
+    assert!(errors.iter().all(out_of_range), "{errors:?}");
+}
+
 /// If the sum of finite entries overflows, the error names no entry.
 #[test]
 fn row_sums_that_overflow_are_refused() {

@@ -56,20 +56,29 @@ fn galerkin_product_equals_explicit_triple_product() {
     }
 }
 
-/// With random numbers of coarse nodes, every task needs rows from all of A: there are then fewer tasks.
+/// With random numbers of coarse nodes, every task needs rows from all of A: there are then fewer tasks. If every fine
+/// node has several of them, positions would take more bytes than A, and updates keep none.
 #[test]
 fn tasks_take_less_memory_than_the_matrix() {
     let (n, coarse) = (40_000_u32, 10_000_u32);
     let near = (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j, 1.0)));
     let a = assembly::from_triplets(n as usize, n as usize, &near.collect::<Vec<_>>()).unwrap();
-    let of = |column: &dyn Fn(u32) -> u32| {
-        let entries: Vec<_> = (0..n).map(|i| (i, column(i), 1.0)).collect();
+    // The bytes before the build, after it, and after an update.
+    let of = |each: u32, column: &dyn Fn(u32) -> u32| {
+        let columns = |i| (0..each).map(move |c| (column(i) + 2503 * c) % coarse);
+        let entries: Vec<_> = (0..n).flat_map(|i| columns(i).map(move |column| (i, column, 1.0))).collect();
         let p = assembly::from_triplets(n as usize, coarse as usize, &entries).unwrap();
         let scratch = |threads| {
             parallel::threads(threads, || {
                 let mut plan = GalerkinPlan::new(&a, &p).unwrap();
-                let bytes = plan.bytes() - plan.transpose().bytes();
-                (bytes, plan.build(&a, &p).unwrap())
+                let bytes = |plan: &GalerkinPlan<f64>| plan.bytes() - plan.transpose().bytes();
+                let new = bytes(&plan);
+                let product = plan.build(&a, &p).unwrap();
+                let built = bytes(&plan);
+                let mut updated = Bsr::zeros(product.pattern().clone(), (1, 1)).unwrap();
+                plan.update(&a, &p, &mut updated).unwrap();
+                assert_eq!(updated, product);
+                ([new, built, bytes(&plan)], product)
             })
             .unwrap()
         };
@@ -77,10 +86,17 @@ fn tasks_take_less_memory_than_the_matrix() {
         assert_eq!(one, many);
         bytes
     };
-    let (together, scattered) = (of(&|i| i / 4), of(&|i| i.wrapping_mul(2_654_435_761) % coarse));
+    let random = |i: u32| i.wrapping_mul(2_654_435_761) % coarse;
+    let ([together, _, positions], [scattered, _, of_scattered]) = (of(1, &|i| i / 4), of(1, &random));
     assert!(scattered <= a.bytes(), "{scattered} of {}", a.bytes());
     // More than eight tasks, each with 4 bytes per coarse row, and the table of each row.
     assert!(together > (8 * 4 + 16) * coarse as usize, "{together}: as many tasks as there is work");
+    // 4 bytes per row, and one for each product: three of A P, and up to three of Pᵀ Q.
+    for bytes in [positions, of_scattered] {
+        assert!((6 * n as usize..11 * n as usize).contains(&bytes), "positions of {bytes} bytes");
+    }
+    let [_, built, updated] = of(4, &random);
+    assert_eq!(updated, built, "look-ups as in the build");
 }
 
 /// Coarse rows of scalars with one entry, with a few, and with all: their tables grow while they are summed.
@@ -131,6 +147,30 @@ fn updates_sum_rows_of_any_length() {
         }
         let once = plan.build(&a, &p).unwrap();
         assert_eq!(once, built, "a build after updates, {n} {b} {k}");
+    }
+}
+
+/// Several coarse nodes for each fine node, and values whose sums depend on the order. With few coarse nodes updates
+/// use positions; with many, where positions would take more bytes than A, they use look-ups as the build.
+#[test]
+fn update_equals_rebuild_bit_for_bit() {
+    let sizes = [(1, 1), (3, 3), (3, 6), (6, 6), (3, 12), (12, 12), (2, 3)].map(|size| (size, 3));
+    let dense = [(1, 1), (3, 3), (3, 6), (2, 3)].map(|size| (size, 60));
+    for (seed, ((b, k), each)) in (1..).zip(sizes.into_iter().chain(dense)) {
+        let (mut a, p) =
+            (random::matrix(40, 40, (b, b), 4, seed), random::matrix(40, 40, (b, k), each, seed + 50));
+        let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+        let mut updated = plan.build(&a, &p).unwrap();
+        let built = plan.bytes();
+        a.values_mut().iter_mut().zip(random::vector(9, seed).iter().cycle()).for_each(|(v, f)| *v *= f);
+        let rebuilt = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
+        for _ in 0..2 {
+            updated.values_mut().fill(f64::NAN); // old values have no effect
+            plan.update(&a, &p, &mut updated).unwrap();
+            assert_eq!(updated, rebuilt, "{b} {k} {each}");
+        }
+        assert_eq!(plan.bytes() == built, each == 60, "{b} {k} {each}: positions or look-ups");
+        assert_eq!(plan.build(&a, &p).unwrap(), rebuilt, "a build after updates, {b} {k} {each}");
     }
 }
 

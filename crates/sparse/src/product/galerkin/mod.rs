@@ -16,7 +16,7 @@
 //! | `mod` | the plan: structures computed from the patterns, and the division of coarse rows among tasks |
 //! | `worker` | one task: its memory, and what becomes of its coarse rows |
 //! | `rows` | computes rows of Q and sums coarse rows |
-//! | `slots` | new values, at positions that are computed once |
+//! | `positions` | new values, at positions that are computed once |
 //! | `blocks` | products of blocks |
 //! | `kept` | storage for rows of Q |
 //! | `scalars` | the algorithm for 1 x 1 blocks |
@@ -28,9 +28,9 @@ mod kept;
 mod lists;
 mod loops;
 mod piecewise;
+mod positions;
 mod rows;
 mod scalars;
-mod slots;
 mod weights;
 mod worker;
 
@@ -43,8 +43,8 @@ use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
 pub use lists::{GalerkinLists, ProductList};
 use piecewise::{Piecewise, Product};
+use positions::{Counts, Positions};
 use rows::Factors;
-use slots::Slots;
 use worker::{Worker, fine_rows, least_bytes};
 
 /// The minimum work per task, in blocks of P.
@@ -59,13 +59,14 @@ const SHARE: usize = 4096;
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
-/// coarse row, and two to four times its rows of A_c. There are at most as many
-/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full
-/// blocks of P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block product.
-/// If every fine node has at most one coarse node, and P has identities or four weights of three unknowns, threads keep
-/// lists instead: 4 bytes per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for
-/// weights 4 bytes per row of A and coarse node to which it is coupled.
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20
+/// bytes per coarse row, and two to four times its rows of A_c. There are at most as many tasks as threads,
+/// and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full blocks of
+/// P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block
+/// product, unless these would take more bytes than A. If every fine node has at most one coarse node, and P
+/// has identities or four weights of three unknowns, threads keep lists instead: 4 bytes per row of A, and
+/// for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row of A and
+/// coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
@@ -88,7 +89,7 @@ pub struct GalerkinPlan<T> {
     block: (usize, usize), // of P
     /// The number of stored scalars of A, times k.
     work: usize,
-    /// The bytes that the rows of all tasks may take: those of A.
+    /// The bytes that the rows of all tasks may take, and later their positions: those of A.
     most: usize,
     /// Empty for a P that is followed by lists.
     workers: Vec<Worker<T>>,
@@ -212,13 +213,13 @@ impl<T: Real> GalerkinPlan<T> {
 
     /// Makes workers with scratch memory, unless there are some.
     fn divide_again(&mut self) {
-        if self.workers.is_empty() || self.workers.iter().any(|worker| worker.slots.is_some()) {
+        if self.workers.is_empty() || self.workers.iter().any(|worker| worker.positions.is_some()) {
             self.divide();
         }
     }
 
-    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Only the first
-    /// update after a build allocates, and one whose P has another form than before.
+    /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Only the
+    /// first update after a build allocates, and one whose P has another form than before.
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]
@@ -255,22 +256,32 @@ impl<T: Real> GalerkinPlan<T> {
             piecewise.refill(&product, coarse.values_mut());
             return Ok(());
         }
+        if self.workers.is_empty() {
+            self.divide();
+        }
         let rows = (pattern.offsets(), k * k);
         if let Form::Blocks(full) = p.form {
-            if self.workers.is_empty() {
-                self.divide();
-            }
             let factors = Factors { a, p, transpose: &self.transpose };
-            return together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
-                if worker.slots.is_none() {
-                    let slots = Slots::new(&factors, (&worker.rows, &worker.fine), &pattern);
-                    worker.place(slots);
-                }
-                let Worker { rows, fine, slots, .. } = worker;
-                let slots = slots.as_mut().expect("made above");
-                slots.sum(factors, full, (rows, fine), &pattern, values);
-                Ok(())
-            });
+            if self.workers.iter().any(|worker| worker.counts.is_none()) {
+                together(&mut self.workers, (&[], 1), &mut [], &|worker, _: &mut [T]| {
+                    worker.counts = Some(Counts::new(&factors, (&worker.rows, &worker.fine), &pattern));
+                    Ok(())
+                })?;
+            }
+            let counted = self.workers.iter().filter_map(|worker| worker.counts.as_ref());
+            if counted.map(Counts::total::<T>).sum::<usize>() <= self.most {
+                return together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
+                    let Worker { rows, fine, counts, positions, .. } = worker;
+                    if let (None, Some(counts)) = (&positions, *counts) {
+                        let positions = Positions::new(&factors, (rows, fine), &pattern, counts);
+                        worker.keep_positions(positions);
+                    }
+                    let Worker { rows, fine, positions, .. } = worker;
+                    let positions = positions.as_mut().expect("made above");
+                    positions.sum(factors, full, (rows, fine), &pattern, values);
+                    Ok(())
+                });
+            }
         }
         self.divide_again();
         let transpose = &self.transpose;

@@ -27,23 +27,25 @@ pub(super) struct Factors<'a, T> {
 impl<T: Real> Factors<'_, T> {
     /// Computes the pattern and the values of the worker's rows of A_c, with sorted columns.
     pub(super) fn make(&self, worker: &mut Worker<T>) -> Result<(), SparseError> {
-        let (p, k) = (self.p, self.p.block.1);
-        match p.form {
-            Form::Blocks(full) if p.block == (1, 1) => self.scalars(full, worker),
-            Form::Blocks(_) => self.run(worker, &mut Make { k, width: width(p.block) }),
-            _ => self.run(worker, &mut Make { k, width: k }),
-        }
+        let (k, width) = self.widths();
+        self.run(worker, &mut Make { k, width })
     }
 
-    /// Computes the values of the worker's rows of A_c on the pattern from [`make`](Self::make), for a P that is stored as
-    /// weights.
+    /// Computes the values of the worker's rows of A_c on the pattern from [`make`](Self::make).
     pub(super) fn refill(
         &self,
         worker: &mut Worker<T>,
         pattern: &Pattern,
         values: &mut [T],
     ) -> Result<(), SparseError> {
-        self.run(worker, &mut Refill { k: self.p.block.1, pattern, rest: values })
+        let (k, width) = self.widths();
+        self.run(worker, &mut Refill { k, width, pattern, rest: values })
+    }
+
+    /// k, and the stored length of a row of a sum.
+    fn widths(&self) -> (usize, usize) {
+        let k = self.p.block.1;
+        (k, if let Form::Blocks(_) = self.p.form { width(self.p.block) } else { k })
     }
 
     /// Sums each coarse row of the worker into `worker.sum`, with unrolled loops for small blocks.
@@ -59,6 +61,7 @@ impl<T: Real> Factors<'_, T> {
             };
         };
         match p.block {
+            (1, 1) => self.scalars(full, worker, done),
             // translations
             (3, 3) => self.each(Full::<T, Four, 3, 3>(full, PhantomData), worker, done),
             // from displacements to rigid-body modes

@@ -8,12 +8,17 @@
 use coarsen_core::Real;
 
 use super::rows::Factors;
-use super::worker::Worker;
+use super::worker::{Done, Worker};
 use crate::{Bsr, SparseError};
 
 impl<T: Real> Factors<'_, T> {
-    /// Computes the worker's rows of A_c in `worker.tables`, for 1 x 1 blocks.
-    pub(super) fn scalars(&self, p: &Bsr<T>, worker: &mut Worker<T>) -> Result<(), SparseError> {
+    /// Sums each coarse row of the worker in `worker.tables`, for 1 x 1 blocks.
+    pub(super) fn scalars(
+        &self,
+        p: &Bsr<T>,
+        worker: &mut Worker<T>,
+        done: &mut dyn Done<T>,
+    ) -> Result<(), SparseError> {
         let (p, values, a) = (p.pattern(), p.values(), self.a.pattern());
         let Worker { rows, fine, sum, tables, .. } = worker;
         tables.clear();
@@ -34,7 +39,7 @@ impl<T: Real> Factors<'_, T> {
             sum.clear(1);
         }
         for coarse in worker.rows.clone() {
-            worker.store_scalars(coarse);
+            done.scalars(worker, coarse);
         }
         Ok(())
     }
@@ -141,6 +146,21 @@ impl<T: Real> Tables<T> {
         entries.clear();
         entries.extend(stored.filter(|(column, _)| **column != NONE).map(|(&column, &sum)| (column, sum)));
         entries.sort_unstable_by_key(|entry| entry.0);
+    }
+
+    /// The sum of a row in a column; 0 if the row has no such column.
+    pub(super) fn sum(&self, row: usize, column: u32) -> T {
+        let table = self.rows[row];
+        let kept = &self.columns[table.start..table.start + table.places()];
+        let Some(last) = kept.len().checked_sub(1) else { return T::zero() };
+        let mut at = table.home(column) & last;
+        while kept[at] != column {
+            if kept[at] == NONE {
+                return T::zero();
+            }
+            at = (at + 1) & last;
+        }
+        self.values[table.start + at]
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use coarsen_core::Real;
 
 use super::kept::Kept;
+use super::positions::{Counts, Positions};
 use super::scalars::Tables;
-use super::slots::Slots;
 use crate::Pattern;
 use crate::product::sums::RowSums;
 
@@ -32,8 +32,10 @@ pub(super) struct Worker<T> {
     order: Vec<u32>,
     /// The rows of a coarse block while they are reordered; empty unless P is stored as weights.
     pub(super) turned: Vec<T>,
-    /// The positions of block products, which replace scratch memory after the first update with full blocks.
-    pub(super) slots: Option<Slots<T>>,
+    /// The counts of positions of block products, from the first update with full blocks on.
+    pub(super) counts: Option<Counts>,
+    /// The positions, which replace scratch memory if they take no more bytes than A.
+    pub(super) positions: Option<Positions<T>>,
 }
 
 /// The rows of A from the first to the last that some coarse rows need.
@@ -64,15 +66,16 @@ impl<T: Real> Worker<T> {
             entries: Vec::new(),
             order: Vec::new(),
             turned: Vec::new(),
-            slots: None,
+            counts: None,
+            positions: None,
         }
     }
 
     /// Replaces the scratch memory by positions.
-    pub(super) fn place(&mut self, slots: Slots<T>) {
+    pub(super) fn keep_positions(&mut self, positions: Positions<T>) {
         (self.sum, self.q, self.tables) = (RowSums::new(0), Kept::new(0..0, 0), Tables::new(0));
         (self.entries, self.order, self.turned) = (Vec::new(), Vec::new(), Vec::new());
-        self.slots = Some(slots);
+        self.positions = Some(positions);
     }
 
     /// Drops all stored rows of Q. For 1 x 1 blocks that are not stored, the first call makes the storage.
@@ -91,7 +94,7 @@ impl<T: Real> Worker<T> {
             + size_of::<(u32, T)>() * self.entries.capacity()
             + 4 * self.order.capacity()
             + size_of::<T>() * self.turned.capacity()
-            + self.slots.as_ref().map_or(0, Slots::bytes)
+            + self.positions.as_ref().map_or(0, Positions::bytes)
     }
 }
 
@@ -99,6 +102,9 @@ impl<T: Real> Worker<T> {
 pub(super) trait Done<T> {
     /// Receives coarse row `coarse` in `worker.sum`.
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize);
+
+    /// Receives coarse row `coarse` in `worker.tables`, for scalars.
+    fn scalars(&mut self, worker: &mut Worker<T>, coarse: usize);
 }
 
 /// Stores rows with sorted columns.
@@ -125,12 +131,9 @@ impl<T: Real> Done<T> for Make {
         worker.columns.extend_from_slice(&worker.order);
         worker.ends.push(worker.columns.len());
     }
-}
 
-impl<T: Real> Worker<T> {
-    /// Stores coarse row `coarse` of `tables`, with sorted columns.
-    pub(super) fn store_scalars(&mut self, coarse: usize) {
-        let Worker { rows, ends, columns, values, tables, entries, .. } = self;
+    fn scalars(&mut self, worker: &mut Worker<T>, coarse: usize) {
+        let Worker { rows, ends, columns, values, tables, entries, .. } = worker;
         tables.sorted(coarse - rows.start, entries);
         columns.extend(entries.iter().map(|entry| entry.0));
         values.extend(entries.iter().map(|entry| entry.1));
@@ -138,23 +141,33 @@ impl<T: Real> Worker<T> {
     }
 }
 
-/// Writes values in the order of an existing pattern, for a P that is stored as weights.
+/// Writes values in the order of an existing pattern.
 pub(super) struct Refill<'a, T> {
     pub(super) k: usize,
+    pub(super) width: usize,
     pub(super) pattern: &'a Pattern,
     pub(super) rest: &'a mut [T],
 }
 
 impl<T: Real> Done<T> for Refill<'_, T> {
     fn row(&mut self, worker: &mut Worker<T>, coarse: usize) {
-        let (columns, k) = (self.pattern.row(coarse), self.k);
+        let (columns, k, width) = (self.pattern.row(coarse), self.k, self.width);
         let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len() * k * k);
         self.rest = tail;
         if k == 1 {
             return row.iter_mut().zip(columns).for_each(|(v, &column)| *v = worker.sum.of(column, 1)[0]);
         }
         for (&column, block) in columns.iter().zip(row.chunks_exact_mut(k * k)) {
-            block.copy_from_slice(worker.sum.of(column, k * k));
+            let padded = worker.sum.of(column, k * width).chunks_exact(width);
+            block.chunks_exact_mut(k).zip(padded).for_each(|(row, padded)| row.copy_from_slice(&padded[..k]));
         }
+    }
+
+    fn scalars(&mut self, worker: &mut Worker<T>, coarse: usize) {
+        let columns = self.pattern.row(coarse);
+        let (row, tail) = std::mem::take(&mut self.rest).split_at_mut(columns.len());
+        self.rest = tail;
+        let own = coarse - worker.rows.start;
+        row.iter_mut().zip(columns).for_each(|(v, &column)| *v = worker.tables.sum(own, column));
     }
 }

@@ -1,8 +1,8 @@
 //! New values of A_c for full blocks of P, at positions that the first update computes.
 //!
-//! Fine rows are visited in order. A row of Q is summed in the cache, added to all coarse rows of the task that need it,
-//! and dropped. Nothing is searched or sorted. Every entry of A_c is the sum of [`rows`](super::rows) and
-//! [`scalars`](super::scalars), in their order, so a new build gives the same bits.
+//! Fine rows are visited in order. A row of Q is summed in the cache, added to all coarse rows of the task
+//! that need it, and dropped. Nothing is searched or sorted. Every entry of A_c is the sum of
+//! [`rows`](super::rows) and [`scalars`](super::scalars), in their order, so a new build gives the same bits.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,28 +10,29 @@ use std::ops::Range;
 use coarsen_core::Real;
 use coarsen_core::simd::{self, Kernel, Pack, Set};
 
-use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, add_to_block, row, whole};
+use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, add_to_block, row, whole, width};
 use super::rows::Factors;
 use crate::{Bsr, Pattern};
 
-/// A coarse row is searched by bisection if it has more than this number of blocks for each block of a row of Q.
+/// A coarse row is searched by bisection if it has more than this number of blocks for each block of a row of
+/// Q.
 const LONG: usize = 8;
 
 /// The positions of the block products of a task.
 #[derive(Clone, Debug)]
-pub(super) struct Slots<T> {
+pub(super) struct Positions<T> {
     /// For each fine row that the task needs, the number of blocks of its row of Q.
     lengths: Vec<u32>,
-    /// For each of these rows, the position in the row of Q of each block product, then for each coarse row the positions
-    /// of these blocks. A position takes as many [`bytes`](bytes) as the length of its row needs.
-    positions: Vec<u8>,
+    /// For each of these rows, the position in the row of Q of each block product, then for each coarse row
+    /// the positions of these blocks. The length of a row determines the [`position_bytes`] of its positions.
+    bytes: Vec<u8>,
     /// A row of Q, with rows of blocks as long as a pack.
     q: Vec<T>,
 }
 
 /// The number of bytes of a position in a row of `len` blocks.
 #[inline(always)]
-fn bytes(len: usize) -> usize {
+fn position_bytes(len: usize) -> usize {
     match len {
         0..=0x100 => 1,
         0x101..=0x1_0000 => 2,
@@ -45,54 +46,95 @@ fn own<'a>(p: &'a Pattern, fine: usize, rows: &'a Range<usize>) -> impl Iterator
     p.range(fine).filter(|&at| rows.contains(&(p.indices()[at] as usize)))
 }
 
-impl<T: Real> Slots<T> {
-    /// The positions for the coarse rows `rows`, which need rows of A in `fine`. `coarse` is the pattern of A_c.
-    pub(super) fn new(
+/// The lengths of the lists of [`Positions`], which are counted before these are allocated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    lengths: usize,
+    bytes: usize,
+    q: usize,
+}
+
+impl Counts {
+    /// The counts for the coarse rows `rows`, which need rows of A in `fine`. `coarse` is the pattern of A_c.
+    pub(super) fn new<T: Real>(
         factors: &Factors<'_, T>,
         (rows, fine): (&Range<usize>, &Range<usize>),
         coarse: &Pattern,
     ) -> Self {
         let (a, p) = (factors.a.pattern(), factors.p.pattern);
-        let mut slots = Self { lengths: Vec::new(), positions: Vec::new(), q: Vec::new() };
-        // For each column of Q, the last row that has it, and its position there.
-        let mut places = vec![[u32::MAX, 0]; coarse.columns()];
-        let (mut columns, mut longest) = (Vec::new(), 0);
-        for i in fine.clone() {
-            if own(p, i, rows).next().is_none() {
-                continue;
+        let mut last_seen = vec![u32::MAX; coarse.columns()]; // the last row that has a column of Q
+        let (mut counts, mut longest) = (Self::default(), 0);
+        for i in fine.clone().filter(|&i| own(p, i, rows).next().is_some()) {
+            let (mut products, mut len) = (0, 0);
+            for &column in a.row(i).iter().flat_map(|&j| p.row(j as usize)) {
+                let last = std::mem::replace(&mut last_seen[column as usize], i as u32);
+                products += 1;
+                len += usize::from(last != i as u32);
             }
+            longest = longest.max(len);
+            let in_coarse_row = |at| position_bytes(coarse.row(p.indices()[at] as usize).len());
+            counts.lengths += 1;
+            counts.bytes +=
+                products * position_bytes(len) + len * own(p, i, rows).map(in_coarse_row).sum::<usize>();
+        }
+        let (b, k) = factors.p.block;
+        counts.q = longest * b * width((b, k));
+        counts
+    }
+
+    /// The number of bytes of these lists.
+    pub(super) fn total<T>(&self) -> usize {
+        4 * self.lengths + self.bytes + size_of::<T>() * self.q
+    }
+}
+
+impl<T: Real> Positions<T> {
+    /// The positions of [`Counts::new`] for the same rows.
+    pub(super) fn new(
+        factors: &Factors<'_, T>,
+        (rows, fine): (&Range<usize>, &Range<usize>),
+        coarse: &Pattern,
+        counts: Counts,
+    ) -> Self {
+        let (a, p) = (factors.a.pattern(), factors.p.pattern);
+        let mut positions = Self {
+            lengths: Vec::with_capacity(counts.lengths),
+            bytes: Vec::with_capacity(counts.bytes),
+            q: vec![T::zero(); counts.q],
+        };
+        // For each column of Q, the last row that has it, and its position there.
+        let mut last_seen = vec![[u32::MAX, 0]; coarse.columns()];
+        let mut columns = Vec::new();
+        for i in fine.clone().filter(|&i| own(p, i, rows).next().is_some()) {
             columns.clear();
             for &column in a.row(i).iter().flat_map(|&j| p.row(j as usize)) {
-                let last = &mut places[column as usize][0];
+                let last = &mut last_seen[column as usize][0];
                 if *last != i as u32 {
                     *last = i as u32;
                     columns.push(column);
                 }
             }
             columns.sort_unstable();
-            columns.iter().zip(0..).for_each(|(&column, at)| places[column as usize][1] = at);
-            longest = longest.max(columns.len());
-            slots.lengths.push(columns.len() as u32);
+            columns.iter().zip(0..).for_each(|(&column, at)| last_seen[column as usize][1] = at);
+            positions.lengths.push(columns.len() as u32);
             for &j in a.row(i) {
-                slots.push(p.row(j as usize).iter().map(|&column| places[column as usize][1]), columns.len());
+                let row = p.row(j as usize).iter();
+                positions.push(row.map(|&column| last_seen[column as usize][1]), columns.len());
             }
             for at in own(p, i, rows) {
-                slots.push_row(coarse.row(p.indices()[at] as usize), &columns);
+                positions.push_row(coarse.row(p.indices()[at] as usize), &columns);
             }
         }
-        let (b, k) = factors.p.block;
-        slots.q = vec![T::zero(); longest * b * super::blocks::width((b, k))];
-        slots.positions.shrink_to_fit();
-        slots
+        positions
     }
 
     /// Appends positions in a row of `len` blocks.
     #[inline]
     fn push(&mut self, positions: impl Iterator<Item = u32>, len: usize) {
-        match bytes(len) {
-            1 => self.positions.extend(positions.map(|position| position as u8)),
-            2 => positions.for_each(|position| self.positions.extend((position as u16).to_le_bytes())),
-            _ => positions.for_each(|position| self.positions.extend(position.to_le_bytes())),
+        match position_bytes(len) {
+            1 => self.bytes.extend(positions.map(|position| position as u8)),
+            2 => positions.for_each(|position| self.bytes.extend((position as u16).to_le_bytes())),
+            _ => positions.for_each(|position| self.bytes.extend(position.to_le_bytes())),
         }
     }
 
@@ -110,7 +152,7 @@ impl<T: Real> Slots<T> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        4 * self.lengths.capacity() + self.positions.capacity() + size_of::<T>() * self.q.len()
+        4 * self.lengths.capacity() + self.bytes.capacity() + size_of::<T>() * self.q.len()
     }
 
     /// Computes the values of the coarse rows `rows` of A_c.
@@ -123,7 +165,7 @@ impl<T: Real> Slots<T> {
         values: &mut [T],
     ) {
         values.fill(T::zero());
-        let Self { lengths, positions, q } = self;
+        let Self { lengths, bytes: positions, q } = self;
         let task = Task { a: factors.a, p, rows, fine, coarse, lengths, positions, q, values };
         match p.block() {
             (1, 1) => task.scalars(),
@@ -137,7 +179,7 @@ impl<T: Real> Slots<T> {
     }
 }
 
-/// The data of one call of [`Slots::sum`].
+/// The data of one call of [`Positions::sum`].
 struct Task<'a, T> {
     a: &'a Bsr<T>,
     p: &'a Bsr<T>,
@@ -160,13 +202,13 @@ fn take<'a, const N: usize>(positions: &mut &'a [u8], count: usize) -> &'a [[u8;
 }
 
 #[inline(always)]
-fn position<const N: usize>(bytes: &[u8; N]) -> usize {
+fn decode<const N: usize>(bytes: &[u8; N]) -> usize {
     bytes.iter().rev().fold(0, |position, &byte| position << 8 | usize::from(byte))
 }
 
 impl<T: Real> Task<'_, T> {
-    /// Calls `row_of_q(i, len, positions)` for each fine row i, and `add_row(entry of P, len, row of values, positions)` for each of
-    /// its coarse rows.
+    /// Calls `row_of_q(i, len, positions)` for each fine row i, and for each of its coarse rows
+    /// `add_row(entry of P, len, row of values, positions)`.
     #[inline(always)]
     fn each(
         self,
@@ -198,7 +240,7 @@ impl<T: Real> Task<'_, T> {
             #[inline(always)]
             |a, p, i, q, len, positions| {
                 let q = &mut q[..len];
-                match bytes(len) {
+                match position_bytes(len) {
                     1 => row_of_scalars::<T, 1>(a, p, i, q, positions),
                     2 => row_of_scalars::<T, 2>(a, p, i, q, positions),
                     _ => row_of_scalars::<T, 4>(a, p, i, q, positions),
@@ -207,7 +249,7 @@ impl<T: Real> Task<'_, T> {
             #[inline(always)]
             |p, at, q, len, row, positions| {
                 let (factor, q) = (p.values()[at], &q[..len]);
-                match bytes(row.len()) {
+                match position_bytes(row.len()) {
                     1 => add_scalars::<T, 1>(factor, q, row, positions),
                     2 => add_scalars::<T, 2>(factor, q, row, positions),
                     _ => add_scalars::<T, 4>(factor, q, row, positions),
@@ -228,17 +270,16 @@ fn row_of_scalars<T: Real, const N: usize>(
     q.fill(T::zero());
     for (&j, &factor) in a.pattern().row(i).iter().zip(&a.values()[a.pattern().range(i)]) {
         let row = p.pattern().range(j as usize);
-        let places = take::<N>(positions, row.len());
-        for (place, &v) in places.iter().zip(&p.values()[row]) {
-            q[position(place)] += factor * v;
+        for (bytes, &v) in take::<N>(positions, row.len()).iter().zip(&p.values()[row]) {
+            q[decode(bytes)] += factor * v;
         }
     }
 }
 
 #[inline(always)]
 fn add_scalars<T: Real, const N: usize>(factor: T, q: &[T], row: &mut [T], positions: &mut &[u8]) {
-    for (place, &v) in take::<N>(positions, q.len()).iter().zip(q) {
-        row[position(place)] += factor * v;
+    for (bytes, &v) in take::<N>(positions, q.len()).iter().zip(q) {
+        row[decode(bytes)] += factor * v;
     }
 }
 
@@ -263,14 +304,14 @@ impl<T: Real, W: Width, const B: usize, const K: usize> Kernel<T> for Sum<'_, T,
                     let row = p.pattern().range(j as usize);
                     let of_p = &p.values()[row.start * b * k..row.end * b * k];
                     for p in of_p.chunks_exact(b * k) {
-                        let at = next(positions, bytes(len)) * size;
+                        let at = next(positions, position_bytes(len)) * size;
                         multiply_right::<T, S, W, B, K>(set, (b, k), a, p, &mut q[at..at + size]);
                     }
                 }
             },
             #[inline(always)]
             |p, at, q, len, row, positions| {
-                let (p, bytes) = (p.value(at), bytes(row.len() / (k * k)));
+                let (p, bytes) = (p.value(at), position_bytes(row.len() / (k * k)));
                 for q in q[..len * size].chunks_exact(size) {
                     let at = next(positions, bytes) * k * k;
                     multiply_left::<T, S, W, B, K>(set, (b, k), p, q, &mut row[at..at + k * k]);
@@ -284,9 +325,9 @@ impl<T: Real, W: Width, const B: usize, const K: usize> Kernel<T> for Sum<'_, T,
 #[inline(always)]
 fn next(positions: &mut &[u8], bytes: usize) -> usize {
     match bytes {
-        1 => position(&take::<1>(positions, 1)[0]),
-        2 => position(&take::<2>(positions, 1)[0]),
-        _ => position(&take::<4>(positions, 1)[0]),
+        1 => decode(&take::<1>(positions, 1)[0]),
+        2 => decode(&take::<2>(positions, 1)[0]),
+        _ => decode(&take::<4>(positions, 1)[0]),
     }
 }
 
