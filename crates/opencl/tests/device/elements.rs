@@ -99,13 +99,13 @@ fn rows(body: &mut dyn Potential, x: &[f64], curvature: Curvature) -> (Bsr<f64>,
     body.add_hessian(x, curvature, host.values_mut());
     let blocks = host.values().as_chunks::<9>().0;
     let mut first = 0;
-    let largest = (0..pattern.rows()).map(|i| {
+    let most = (0..pattern.rows()).map(|i| {
         let own = &blocks[first..][..pattern.row(i).len()];
         first += own.len();
         largest(own.as_flattened())
     });
-    let largest = largest.collect();
-    (host, largest)
+    let most = most.collect();
+    (host, most)
 }
 
 /// Gradients and Hessians have the bits of the host.

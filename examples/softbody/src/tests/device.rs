@@ -94,8 +94,9 @@ fn interrupted_runs_on_a_device_continue() {
 }
 
 /// Runs a scene on the CPU and twice on a device, to round-off: positions are equal to 1e-10 of an edge, and have the same bits
-/// in both runs. Returns what the second half of the frames transfers on the device: large transfers, and those to the device.
-fn agrees_with_cpu(name: &str, words: &str, frames: usize, edge: f64) -> Option<[u64; 2]> {
+/// in both runs. Returns the rows of the device, and what the second half of the frames transfers there: large transfers, and
+/// those to the device.
+fn agrees_with_cpu(name: &str, words: &str, frames: usize, edge: f64) -> Option<(Vec<Row>, [u64; 2])> {
     let [cpu, device, again] = ["cpu", "device", "again"].map(|run| Folder::new(&format!("{name}-{run}")));
     let words = format!("{words} --solver mas --tolerance 1e-11 --iterations 60 --inner 2000 --frames");
     let (rows, all) = counted(&device, &format!("{words} {frames}"))?;
@@ -113,18 +114,21 @@ fn agrees_with_cpu(name: &str, words: &str, frames: usize, edge: f64) -> Option<
         assert_eq!(found.outcome, host.outcome, "{name}, frame {frame}");
     }
     assert_eq!(device.surface(frames / 2), again.surface(frames / 2), "{name}");
-    Some([all.large - half.large, all.uploads - half.uploads])
+    Some((rows, [all.large - half.large, all.uploads - half.uploads]))
 }
 
 /// For each frame, positions are read; pins that move are written.
 #[test]
 fn bars_swing_and_turn_on_a_device() {
-    let Some(swing) = agrees_with_cpu("swing", "--scene swing --mesh bar:2", 6, 0.125) else { return };
+    let Some((rows, swing)) = agrees_with_cpu("swing", "--scene swing --mesh bar:2", 6, 0.125) else {
+        return;
+    };
     assert_eq!(swing, [3, 0]);
-    let twist = agrees_with_cpu("twist", "--scene twist --mesh bar:2", 6, 0.125).unwrap();
+    check_balance(&rows, 1e-4);
+    let (_, twist) = agrees_with_cpu("twist", "--scene twist --mesh bar:2", 6, 0.125).unwrap();
     assert_eq!(twist, [3, 3]);
     // 98 pins are more than 1 KB.
-    let twist = agrees_with_cpu("large-twist", "--scene twist --mesh bar:6", 2, 1.0 / 24.0).unwrap();
+    let (_, twist) = agrees_with_cpu("large-twist", "--scene twist --mesh bar:6", 2, 1.0 / 24.0).unwrap();
     assert_eq!(twist, [2, 1]);
 }
 
@@ -180,7 +184,7 @@ fn attachments_come_and_go_on_a_device() {
                 [[attachment]]\nnodes = { sides = [\"west\"] }\nuntil = 4\n\
                 [[attachment]]\nnodes = { sides = [\"east\"] }\nfrom = 3\nvelocity = [0.0, 0.5, 0.0]\n";
     let file = folder.write("scene.toml", text);
-    let Some(transfers) = agrees_with_cpu("come-and-go", &format!("--scene {file}"), 8, 0.125) else {
+    let Some((_, transfers)) = agrees_with_cpu("come-and-go", &format!("--scene {file}"), 8, 0.125) else {
         return;
     };
     assert_eq!(transfers, [0, 4]); // pins, less than 1 KB
@@ -192,8 +196,9 @@ fn every_material_swings_on_a_device() {
     for material in Material::value_variants() {
         let name = material.to_possible_value().unwrap().get_name().to_owned();
         let words = format!("--scene swing --mesh bar:1 --material {name}");
-        let Some(transfers) = agrees_with_cpu(&name, &words, 4, 0.25) else { return };
+        let Some((rows, transfers)) = agrees_with_cpu(&name, &words, 4, 0.25) else { return };
         assert_eq!(transfers, [0, 0], "{name}");
+        check_balance(&rows, 1e-4); // as on the host
     }
 }
 
