@@ -147,7 +147,8 @@ impl DeviceSteps {
         let bound = match start_v {
             Some(v) => {
                 v.copy(f.objective.state()[1]);
-                bound.min(f.objective.max_step(next, v).read() / h)
+                let [own] = DeviceVector::wait_for([&f.objective.max_step(next, v)]);
+                bound.min(own / h)
             }
             None => bound,
         };

@@ -144,7 +144,7 @@ fn bounded_energies_start_where_they_are_finite() {
     let setting = Setting::of(&options).unwrap();
     let mesh = setting.meshes().unwrap().remove(0);
     let start = || {
-        let mut world = World::new(&setting, &[mesh.clone()], &options.method).unwrap();
+        let mut world = World::new(&setting, std::slice::from_ref(&mesh), &options.method).unwrap();
         let rest = coarsen::mesh::Mesh {
             positions: world.positions.clone(),
             tetrahedra: mesh.tetrahedra.clone(),
