@@ -3,7 +3,9 @@
 //   DATA     the number of numbers of an element
 //   EPSILON  the round-off of REAL
 //   TINY     its smallest normal number
+//   COMMON   the number of numbers that all elements read
 //   BOUNDED  if elements bound steps
+//   EMPTY    if there are no elements, whose DATA is then not known
 // The source of an energy defines the functions of one element, and is compiled after this file.
 //
 //   elements[e CORNERS + a]  corner a of element e: a free node, or the number of free nodes plus an index of held
@@ -15,6 +17,15 @@
 #define NONE UINT_MAX
 #define EXACT 1
 #define CONSTANT 2
+
+// A source states what it reads: the corners and the numbers of an element, and the numbers of all. A kernel with others does not
+// compile.
+#ifdef EMPTY
+#define READS(corners, own, all) typedef char coarsen_numbers_fit[CORNERS == (corners) && COMMON == (all) ? 1 : -1]
+#else
+#define READS(corners, own, all) \
+    typedef char coarsen_numbers_fit[CORNERS == (corners) && DATA == (own) && COMMON == (all) ? 1 : -1]
+#endif
 
 // energy[0] is the value and energy[1] the magnitude.                   Host: Element::energy
 void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy);

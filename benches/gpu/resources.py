@@ -28,20 +28,20 @@ SECONDS = 2.0
 # The sources of one element of each energy, and what `DeviceElements::new` defines for them.
 TETRAHEDRA = "vector mat3 rest tetrahedra"
 ENERGIES = {
-    "springs": "CORNERS=2 DATA=2",
-    "attachments": "CORNERS=1 DATA=4",
-    f"{TETRAHEDRA} arap": "CORNERS=4 DATA=16",
-    f"{TETRAHEDRA} corotational": "CORNERS=4 DATA=16",
-    f"{TETRAHEDRA} polar fixed_corotated": "CORNERS=4 DATA=16",
-    f"{TETRAHEDRA} st_venant_kirchhoff": "CORNERS=4 DATA=16",
-    f"{TETRAHEDRA} neo_hookean": "CORNERS=4 DATA=16",
-    f"{TETRAHEDRA} neo_hookean_log max_step": "CORNERS=4 DATA=16 BOUNDED",
-    "vector rest baraff_witkin": "CORNERS=4 DATA=15",
-    "vector triangle membrane": "CORNERS=3 DATA=7",
-    "vector triangle corotational_membrane": "CORNERS=3 DATA=7",
-    "vector mat3 triangle anisotropic_membrane": "CORNERS=3 DATA=7",
-    "vector bending": "CORNERS=4 DATA=5",
-    "vector shell": "CORNERS=4 DATA=2",
+    "springs": "CORNERS=2 DATA=2 COMMON=0",
+    "attachments": "CORNERS=1 DATA=4 COMMON=0",
+    f"{TETRAHEDRA} arap": "CORNERS=4 DATA=16 COMMON=0",
+    f"{TETRAHEDRA} corotational": "CORNERS=4 DATA=16 COMMON=0",
+    f"{TETRAHEDRA} polar fixed_corotated": "CORNERS=4 DATA=16 COMMON=0",
+    f"{TETRAHEDRA} st_venant_kirchhoff": "CORNERS=4 DATA=16 COMMON=0",
+    f"{TETRAHEDRA} neo_hookean": "CORNERS=4 DATA=16 COMMON=0",
+    f"{TETRAHEDRA} neo_hookean_log max_step": "CORNERS=4 DATA=16 COMMON=0 BOUNDED",
+    "vector rest baraff_witkin": "CORNERS=4 DATA=15 COMMON=0",
+    "vector triangle membrane": "CORNERS=3 DATA=7 COMMON=3",
+    "vector triangle corotational_membrane": "CORNERS=3 DATA=7 COMMON=2",
+    "vector mat3 triangle anisotropic_membrane": "CORNERS=3 DATA=7 COMMON=37",
+    "vector bending": "CORNERS=4 DATA=5 COMMON=0",
+    "vector shell": "CORNERS=4 DATA=2 COMMON=0",
 }
 # Precisions: of vectors, of values.
 PRECISIONS = {"f64": [("double", "double"), ("double", "float")], "f32": [("float", "float")]}

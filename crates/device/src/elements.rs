@@ -28,16 +28,17 @@ kernels! {
 ///
 /// x has the positions of free nodes in m, three numbers for each; E is in J. Elements write their forces and nodes add
 /// them, in the order of the host, so every run gives the same bits. In `f64` gradients and Hessians have those of the
-/// host, if the kernel uses + - * / and √ only. Nothing synchronises or allocates. *Cost* one launch for a value and for a
+/// host, if the kernel uses + - * / and √ only. Nothing synchronises or allocates, except [`write`](Self::write), which moves
+/// pins and held nodes. *Cost* one launch for a value and for a
 /// Hessian, two for a gradient and for a bound of the step. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and
-/// the data of its kernel; on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler).
-/// [`write`](Self::write) moves pins and held nodes. *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable
+/// the data of its kernel; on the host 4 K + 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable
 /// solids", chapter 4.
 pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
+    /// What the elements were built from, without data and held nodes.
+    kernel: ElementKernel,
     count: usize,
-    corners: usize,
     /// The numbers of an element.
     numbers: usize,
     free: usize,
@@ -53,7 +54,6 @@ pub struct DeviceElements<V: Real> {
     around: Buffer,
     /// The forces of elements, or the bounds of their steps.
     forces: Buffer,
-    bounds_steps: bool,
 }
 
 impl<V: Real> DeviceElements<V> {
@@ -61,7 +61,8 @@ impl<V: Real> DeviceElements<V> {
     ///
     /// # Errors
     /// [`Error::Shape`] for a kernel whose lists do not fit, [`Error::TooLarge`] for more than 2³² corners or blocks,
-    /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`] of the backend.
+    /// [`Error::Build`] for numbers that its source does not read, [`Error::Memory`], [`Error::Build`] and [`Error::Device`] of
+    /// the backend.
     pub fn new<S>(backend: &DeviceBackend<V, S>, kernel: &ElementKernel) -> Result<Self, Error> {
         let (k, free) = (kernel.corners.max(1), kernel.free);
         let count = kernel.elements.len() / k;
@@ -103,8 +104,9 @@ impl<V: Real> DeviceElements<V> {
 
         let (round_off, tiny) = (V::EPSILON.as_f64(), V::min_positive_value().as_f64());
         let bounded = if kernel.bounds_steps { " -D BOUNDED" } else { "" };
-        let options =
-            format!("-D CORNERS={k} -D DATA={numbers} -D EPSILON={round_off:e} -D TINY={tiny:e}{bounded}");
+        let counts = format!("-D CORNERS={k} -D DATA={numbers} -D COMMON={}", kernel.common.len());
+        let none = if count == 0 { " -D EMPTY" } else { "" };
+        let options = format!("{counts} -D EPSILON={round_off:e} -D TINY={tiny:e}{bounded}{none}");
         let module = Module { sources: &coarsen_kernels::ELEMENTS, kernels: Step::NAMES, options };
         let mut queue = backend.queue();
         let module = queue.module_with(&module, kernel.source)?;
@@ -122,8 +124,14 @@ impl<V: Real> DeviceElements<V> {
         Ok(Self {
             backend,
             module,
+            kernel: ElementKernel {
+                elements: kernel.elements.clone(),
+                common: kernel.common.clone(),
+                held: Vec::new(),
+                data: Vec::new(),
+                ..*kernel
+            },
             count,
-            corners: kernel.corners,
             numbers,
             free,
             held_nodes: kernel.held.len(),
@@ -136,20 +144,32 @@ impl<V: Real> DeviceElements<V> {
             starts,
             around,
             forces,
-            bounds_steps: kernel.bounds_steps,
         })
     }
 
     /// Writes the numbers of elements and the positions of held nodes again, as pins and held nodes that move need it. The elements
-    /// stay. Two transfers at most.
+    /// stay. Two transfers at most, each of which synchronises.
     ///
     /// # Errors
-    /// [`Error::Shape`] for other numbers of elements, of numbers of an element or of held nodes, and errors of the backend.
+    /// [`Error::Shape`] for other numbers of elements, of numbers of an element or of held nodes, [`Error::Changed`] for other
+    /// elements, another source or other numbers that all elements read, and errors of the backend.
     pub fn write(&mut self, kernel: &ElementKernel) -> Result<(), Error> {
-        let Self { backend, count, numbers, held_nodes, .. } = self;
-        same_length("corners of elements", *count * self.corners, kernel.elements.len())?;
+        let Self { backend, kernel: built, count, numbers, held_nodes, .. } = self;
+        same_length("corners of elements", built.elements.len(), kernel.elements.len())?;
         same_length("numbers of elements", *count * *numbers, kernel.data.len())?;
         same_length("held nodes of elements", *held_nodes, kernel.held.len())?;
+        let numbering = |kernel: &ElementKernel| (kernel.free, kernel.corners, kernel.bounds_steps);
+        let changed = [
+            (
+                "the nodes of elements",
+                kernel.elements != built.elements || numbering(kernel) != numbering(built),
+            ),
+            ("the source of elements", kernel.source != built.source),
+            ("what all elements read", kernel.common != built.common),
+        ];
+        if let Some((what, _)) = changed.into_iter().find(|(_, changed)| *changed) {
+            return Err(Error::Changed { what });
+        }
         let mut queue = backend.queue();
         for (to, host) in [(&self.held, kernel.held.as_flattened()), (&self.data, &kernel.data)] {
             if !host.is_empty() {
@@ -203,7 +223,7 @@ impl<V: Real> DeviceElements<V> {
     pub fn max_step(&self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> Option<DeviceScalar<V>> {
         assert_eq!(d.size(), 3 * self.free, "max_step: wrong length");
         self.backend.assert_same(&d.backend);
-        if !self.bounds_steps {
+        if !self.kernel.bounds_steps {
             return None;
         }
         let [n, free, elements, x, held, data, common] = self.args(x);

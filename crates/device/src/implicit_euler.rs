@@ -30,8 +30,8 @@ kernels! {
 ///
 /// It owns the positions x_n in m and the velocities v_n in m/s. Newton's method with conjugate gradients on device vectors
 /// minimises it, with a matrix that [`hessian`](Self::hessian) assembles and a preconditioner that is updated from this matrix;
-/// then a step transfers scalars only. In `f64` gradients have the bits of the host, and so have Hessians of one energy and
-/// pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
+/// then a step transfers scalars only. In `f64` gradients have the bits of the host if the kernels use + - * / and √ only, and so have
+/// Hessians of one energy and pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
 /// [kernels](coarsen_elastic::Potential::kernels). Kernels have copies of the data of an energy: a pin that moves is written to
 /// [`energies`](Self::energies). *Not* with contact. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.

@@ -1,9 +1,11 @@
 // Cloth whose stiffness depends on the direction of the largest strain and on this strain, with the data of triangle.cl. Common
-// are the number of strains, the strains, and for each of three directions and each strain C, the integral up to it and C' after
+// are the strains, and for each of three directions and each strain C, the integral up to it and C' after
 // it, four numbers each.
 
-#define SAMPLES ((uint)common[0])
-#define SAMPLE(direction, k) (common + 1 + SAMPLES + 12 * ((direction) * SAMPLES + (k)))
+#define SAMPLES (COMMON / 37u)
+READS(3, 7, SAMPLES > 0 ? 37 * SAMPLES : 37);
+
+#define SAMPLE(direction, k) (common + SAMPLES + 12 * ((direction) * SAMPLES + (k)))
 
 // c += w b                                                              Host: Orthotropic::add
 void coarsen_add_stiffness(REAL *c, const REAL w, const REAL *b) {
@@ -28,10 +30,10 @@ REAL coarsen_half(const REAL *c, const REAL *p) {
 // The mean C of a direction, and its derivatives                        Host: PlanarStiffness::mean
 void coarsen_mean(__global const REAL *common, const uint direction, const REAL lambda, REAL *mean, REAL *first, REAL *second) {
     uint next = 0;
-    while (next < SAMPLES && common[1 + next] < lambda)
+    while (next < SAMPLES && common[next] < lambda)
         next++;
     __global const REAL *sample = SAMPLE(direction, next == 0 ? 0 : next - 1);
-    const REAL start = common[next == 0 ? 1 : next];
+    const REAL start = common[next == 0 ? 0 : next - 1];
     const REAL squares = (REAL)0.5 * (lambda * lambda - start * start);
     const REAL cubes = (lambda * lambda * lambda - start * start * start) / 3;
     for (uint k = 0; k < 4; k++) {

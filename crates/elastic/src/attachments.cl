@@ -1,5 +1,7 @@
 // Pins, with the data k and the point.
 
+READS(1, 4, 0);
+
 //                                                                       Host: Attachments::energy
 void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     energy[0] = energy[1] = 0;

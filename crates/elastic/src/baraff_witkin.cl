@@ -1,5 +1,7 @@
 // Baraff-Witkin tetrahedra, with the data of rest.cl, whose gradients are in the frame of the axes, k and k'.
 
+READS(4, 15, 0);
+
 #define STRETCH data[13]
 #define SHEAR data[14]
 

@@ -1,5 +1,7 @@
 // Bending of flat cloth, with the data: c of the four corners, k / (A0 + A1).
 
+READS(4, 5, 0);
+
 #define SCALE data[4]
 
 // The sum of c_a x_a                                                    Host: Hinge::bend

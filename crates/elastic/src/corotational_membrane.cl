@@ -1,5 +1,7 @@
 // Co-rotational cloth, with the data of triangle.cl; mu and lambda are common.
 
+READS(3, 7, 2);
+
 #define MU common[0]
 #define LAMBDA common[1]
 

@@ -2,8 +2,9 @@
 
 /// The elements of an energy, with the source of a device that computes one of them.
 ///
-/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, which
-/// `elements.cl` of `coarsen_kernels` declares and calls. They compute what [`Element`](crate::Element) computes, with the
+/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, and with a fourth if
+/// elements bound steps. `elements.cl` of `coarsen_kernels` declares and calls them. `READS` states the counts of corners and
+/// numbers; others do not compile. The functions compute what [`Element`](crate::Element) computes, with the
 /// same operations in the same order: + - * / and √ of f64 then have the bits of the host. *Memory* a copy of all elements.
 ///
 /// ```
@@ -31,7 +32,7 @@ pub struct ElementKernel {
     pub data: Vec<f64>,
     /// The numbers that the source reads for all elements.
     pub common: Vec<f64>,
-    /// Whether elements bound steps. The source then has a fourth function.
+    /// Whether elements bound steps, by the fourth function.
     pub bounds_steps: bool,
 }
 

@@ -1,5 +1,7 @@
 // Cloth with threads, with the data of triangle.cl; k, c and k' are common.
 
+READS(3, 7, 3);
+
 #define STRETCH common[0]
 #define COUPLING common[1]
 #define SHEAR common[2]

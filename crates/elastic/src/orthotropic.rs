@@ -195,7 +195,7 @@ impl PlanarStiffness {
         let samples = self.directions.iter().flatten();
         let numbers = samples.flat_map(|sample| [sample.c, sample.integral, sample.slope]);
         let numbers = numbers.flat_map(|Orthotropic { c11, c12, c22, c33 }| [c11, c12, c22, c33]);
-        [self.strains.len() as f64].into_iter().chain(self.strains.iter().copied()).chain(numbers).collect()
+        self.strains.iter().copied().chain(numbers).collect()
     }
 
     /// C̄ of a direction, and its derivatives, by (2) and (3).

@@ -1,5 +1,7 @@
 // Bending by the angles of hinges, with the data: k w, the angle at rest.
 
+READS(4, 2, 0);
+
 #define STIFFNESS data[0]
 #define REST data[1]
 

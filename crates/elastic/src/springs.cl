@@ -1,5 +1,7 @@
 // Springs, with the data k and L.
 
+READS(2, 2, 0);
+
 // n and the length of a spring; if both ends coincide, n = 0.           Host: springs::along
 REAL coarsen_spring(REAL (*x)[3], REAL *n) {
     REAL d[3];

@@ -4,6 +4,8 @@
 //   coarsen_density_stress  P for F
 //   coarsen_density_modes   the derivatives of psi by the singular values, as Modes::new takes them
 
+READS(4, 16, 0);
+
 #define MODULI (data + 14)
 
 void coarsen_density_energy(__global const REAL *moduli, REAL (*f)[3], REAL *energy);

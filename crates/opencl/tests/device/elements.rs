@@ -75,17 +75,37 @@ fn same(found: &[f64], expected: &[f64], what: &str) {
 }
 
 /// As [`same`] if they have the same `bits`, otherwise within the round-off of elementary functions: 4 ulp of an operand of
-/// the size of the largest entry, and what the operations after them add.
-fn close(found: &[f64], expected: &[f64], bits: bool, what: &str) {
+/// the `size` of the terms of an entry, and what the operations after them add.
+fn close(found: &[f64], expected: &[f64], size: impl Fn(usize) -> f64, bits: bool, what: &str) {
     if bits {
         return same(found, expected, what);
     }
     assert_eq!(found.len(), expected.len(), "{what}");
-    let most = expected.iter().filter(|e| e.is_finite()).fold(0.0, |most: f64, e| most.max(e.abs()));
     for (k, (f, e)) in found.iter().zip(expected).enumerate() {
-        let is_close = (f - e).abs() <= 1e-14 * most || !f.is_finite() && !e.is_finite();
-        assert!(is_close, "{what}, entry {k}: {f:e} instead of {e:e}, beside {most:e}");
+        let is_close = (f - e).abs() <= 1e-14 * size(k).max(e.abs()) || f == e || f.is_nan() && e.is_nan();
+        assert!(is_close, "{what}, entry {k}: {f:e} instead of {e:e}, beside {:e}", size(k));
     }
+}
+
+/// The largest finite magnitude.
+fn largest(of: &[f64]) -> f64 {
+    of.iter().filter(|v| v.is_finite()).fold(0.0, |most: f64, v| most.max(v.abs()))
+}
+
+/// The largest entry of a Hessian of the host in the row of each node.
+fn rows(body: &mut dyn Potential, x: &[f64], curvature: Curvature) -> (Bsr<f64>, Vec<f64>) {
+    let pattern = body.pattern().clone();
+    let mut host = Bsr::zeros(pattern.clone(), (3, 3)).unwrap();
+    body.add_hessian(x, curvature, host.values_mut());
+    let blocks = host.values().as_chunks::<9>().0;
+    let mut first = 0;
+    let most = (0..pattern.rows()).map(|i| {
+        let own = &blocks[first..][..pattern.row(i).len()];
+        first += own.len();
+        largest(own.as_flattened())
+    });
+    let most = most.collect();
+    (host, most)
 }
 
 /// Gradients and Hessians have the bits of the host.
@@ -108,7 +128,14 @@ fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: boo
         let energy = part.energy(&on_device);
         found = [found[0] + energy.value.read(), found[1] + energy.magnitude.read()];
     }
-    close(&read(&g), &expected, bits, &format!("{what}, gradient"));
+    // Forces at rest are round-off of stiffness times position.
+    let (_, stiffest) = rows(body, x, Curvature::Projected);
+    let pattern = body.pattern().clone();
+    let reach = |i: usize| {
+        pattern.row(i).iter().fold(1.0, |most: f64, &j| most.max(largest(&x[3 * j as usize..][..3])))
+    };
+    let force = |k: usize| stiffest[k / 3] * reach(k / 3);
+    close(&read(&g), &expected, force, bits, &format!("{what}, gradient"));
     let along = noise(x.len(), 11);
     let direction = backend.vector(&along).unwrap();
     let parts =
@@ -124,10 +151,12 @@ fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: boo
         assert!(is_close, "{what}: {found:?} {host:?}");
     }
     for curvature in CURVATURES {
-        let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
-        body.add_hessian(x, curvature, host.values_mut());
+        let (host, own) = rows(body, x, curvature);
         let found = hessian(backend, body, x, curvature);
-        close(found.values(), host.values(), bits, &format!("{what}, {curvature:?}"));
+        let row_of: Vec<usize> =
+            (0..pattern.rows()).flat_map(|i| std::iter::repeat_n(i, pattern.row(i).len())).collect();
+        let size = |k: usize| own[row_of[k / 9]].max(stiffest[row_of[k / 9]]);
+        close(found.values(), host.values(), size, bits, &format!("{what}, {curvature:?}"));
     }
 }
 
@@ -345,28 +374,31 @@ fn no_elements_add_nothing() {
 #[test]
 fn elements_are_close_in_single_precision() {
     let Some(backend) = common::backend::<f32>() else { return };
-    let (mut springs, x) = springs(200, 40, 4);
-    let (mut solid, rest) = tetrahedra(StableNeoHookean, 100, 4);
-    let moved: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(|(x, d)| x + 0.05 * d).collect();
-    let mut pins = Attachments::new(springs.nodes()).unwrap();
+    let mut pins = Attachments::new(40).unwrap();
     (0..5).for_each(|k| pins.attach(k, [0.1, 0.2, 0.3], 3.0 + k as f64).unwrap());
-    let bodies: [(&mut dyn Potential, Vec<f64>); 3] =
-        [(&mut pins, x.clone()), (&mut springs, x), (&mut *solid, moved)];
-    for (body, x) in bodies {
+    let mut bodies: Vec<(&str, Box<dyn Potential>, Vec<f64>)> = vec![("pins", Box::new(pins), noise(120, 7))];
+    for (name, make, _) in ENERGIES {
+        let (body, rest) = make(100, 4);
+        let moved = rest.iter().zip(noise(rest.len(), 9)).map(|(x, d)| x + 0.05 * d);
+        bodies.push((name, body, moved.map(|x| f64::from(x as f32)).collect()));
+    }
+    for (name, mut body, x) in bodies {
         let part = DeviceElements::new(&backend, &body.kernels().unwrap()[0]).unwrap();
         let on_device = backend.vector(&x.iter().map(|&x| x as f32).collect::<Vec<_>>()).unwrap();
         let (host, found) = (body.energy(&x), part.energy(&on_device));
-        assert!((f64::from(found.value.read()) - host.value).abs() < 1e-5 * host.magnitude);
+        let gap = (f64::from(found.value.read()) - host.value).abs();
+        assert!(gap < 1e-5 * host.magnitude, "{name}: {gap:e}");
         let (mut g, mut expected) = (backend.zeros(x.len()).unwrap(), vec![0.0; x.len()]);
         part.add_gradient(&on_device, &mut g);
         body.add_gradient(&x, &mut expected);
         let found: Vec<f64> = read(&g).into_iter().map(f64::from).collect();
-        assert!(common::difference(&found, &expected) < 1e-4);
+        let gap = common::difference(&found, &expected);
+        assert!(gap < 1e-4, "{name}: {gap:e}");
         for curvature in CURVATURES {
             let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
             body.add_hessian(&x, curvature, host.values_mut());
             let gap = common::difference(hessian(&backend, &*body, &x, curvature).values(), host.values());
-            assert!(gap < 1e-4, "{curvature:?}: {gap:e}");
+            assert!(gap < 1e-4, "{name}, {curvature:?}: {gap:e}");
         }
     }
 }
@@ -434,6 +466,37 @@ fn written_elements_are_those_of_the_host() {
     }
 }
 
+/// Lists of the same lengths that belong to other elements are refused.
+#[test]
+fn other_elements_are_not_written() {
+    let Some(backend) = common::backend::<f64>() else { return };
+    let kernel = |body: &dyn Potential| body.kernels().unwrap().remove(0);
+    let cloth = |stretch: f64| {
+        let fabric = Fabric { stretch, coupling: 1.0, shear: 2.0 };
+        membrane(5, 0, |t, rest, held, x| Membrane::new(fabric, t, rest, held, x).unwrap()).0
+    };
+    let springs = kernel(&springs(4, 5, 0).0);
+    let mut nodes = springs.clone();
+    nodes.elements.reverse();
+    let changes = [
+        (springs, nodes, "the nodes of elements"),
+        (kernel(&*cloth(5.0)), kernel(&*cloth(6.0)), "what all elements read"),
+        (
+            kernel(&*tetrahedra(Arap, 5, 0).0),
+            kernel(&*tetrahedra(CoRotational, 5, 0).0),
+            "the source of elements",
+        ),
+    ];
+    for (built, other, name) in changes {
+        let mut part = DeviceElements::new(&backend, &built).unwrap();
+        part.write(&built).unwrap();
+        match part.write(&other).unwrap_err() {
+            Error::Changed { what } => assert_eq!(what, name),
+            error => panic!("{name}: {error}"),
+        }
+    }
+}
+
 /// The tetrahedra of a real mesh, and springs along their edges.
 #[test]
 fn elements_of_a_real_mesh_are_those_of_the_host() {
@@ -474,8 +537,20 @@ fn kernels_that_do_not_fit_are_refused() {
     for kernel in &broken {
         assert!(matches!(refused(kernel), Error::Shape { .. }), "{kernel:?}");
     }
-    let wrong = ElementKernel { source: "no C", ..kernel.clone() };
-    assert!(matches!(refused(&wrong), Error::Build { .. }));
+    let unread = [
+        ElementKernel { source: "no C", ..kernel.clone() },
+        ElementKernel { data: vec![1.0; 12], ..kernel.clone() },
+        ElementKernel { common: vec![1.0], ..kernel.clone() },
+        ElementKernel { corners: 1, data: vec![1.0; 16], ..kernel.clone() },
+    ];
+    for kernel in &unread {
+        assert!(matches!(refused(kernel), Error::Build { .. }), "{kernel:?}");
+    }
+    for (name, make, _) in ENERGIES {
+        let kernel = make(3, 0).0.kernels().unwrap().remove(0);
+        let short = ElementKernel { common: [&kernel.common[..], &[1.0]].concat(), ..kernel };
+        assert!(matches!(refused(&short), Error::Build { .. }), "{name}");
+    }
     for (masses, h) in [(vec![1.0; 5], 0.0), (vec![0.0; 5], 0.1), (vec![1.0; 5], f64::NAN)] {
         let refused =
             DeviceImplicitEuler::new(&backend, std::slice::from_ref(&kernel), &masses, h).unwrap_err();
@@ -651,6 +726,27 @@ fn objectives_have_the_derivatives_of_the_host() {
         on_device.end(&next);
         let expected: Vec<f64> = expected.iter().zip(&x).map(|(next, x)| (next - x) / H).collect();
         same(&read(on_device.state()[1]), &expected, "the velocities after a step");
+    }
+}
+
+/// The bound of a step is the least of its energies, some of which have none.
+#[test]
+fn objectives_bound_steps_as_the_host_does() {
+    for backend in devices() {
+        let (solid, x) = tetrahedra(NeoHookean, 20, 0);
+        let parts: Vec<Box<dyn Potential>> = vec![Box::new(springs(40, x.len() / 3, 0).0), solid];
+        let (forces, masses) = (Total::new(parts).unwrap(), vec![1.0; x.len() / 3]);
+        let mut on_device =
+            DeviceImplicitEuler::new(&backend, &forces.kernels().unwrap(), &masses, H).unwrap();
+        let mut on_host = ImplicitEuler::new(forces, &masses, H).unwrap();
+        let shrink: Vec<f64> = x.iter().map(|x| -2.0 * x).collect();
+        let at = backend.vector(&x).unwrap();
+        for (d, is_bound) in [(shrink, true), (noise(x.len(), 11), true), (vec![0.0; x.len()], false)] {
+            let found = on_device.max_step(&at, &backend.vector(&d).unwrap()).read();
+            let expected = on_host.max_step(&x, &d);
+            assert_eq!(found.to_bits(), expected.to_bits(), "{found:e} instead of {expected:e}");
+            assert_eq!(expected < 1.0, is_bound, "{expected:e}");
+        }
     }
 }
 

@@ -1,11 +1,15 @@
 //! Steps on a device.
 
+use coarsen::elastic::{Lame, NeoHookean, Tetrahedra};
 use coarsen::opencl::Counters;
 use examples_run::device::opencl;
 
 use super::*;
+use crate::bodies::Bodies;
 use crate::device_step::energies;
 use crate::scene::World;
+use crate::state::State;
+use crate::step::Stepper;
 
 /// A run on a device, and what it has counted.
 fn counted(folder: &Folder, words: &str) -> Option<(Vec<Row>, Counters)> {
@@ -90,29 +94,86 @@ fn interrupted_runs_on_a_device_continue() {
 }
 
 /// Runs a scene on the CPU and twice on a device, to round-off: positions are equal to 1e-10 of an edge, and have the same bits
-/// in both runs. Returns what a frame on the device transfers beside scalars: large transfers, and those to the device.
-fn agrees_with_cpu(name: &str, words: &str, frames: usize, edge: f64) -> Option<[u64; 2]> {
+/// in both runs. Returns the rows of the device, and what the second half of the frames transfers there: large transfers, and
+/// those to the device.
+fn agrees_with_cpu(name: &str, words: &str, frames: usize, edge: f64) -> Option<(Vec<Row>, [u64; 2])> {
     let [cpu, device, again] = ["cpu", "device", "again"].map(|run| Folder::new(&format!("{name}-{run}")));
     let words = format!("{words} --solver mas --tolerance 1e-11 --iterations 60 --inner 2000 --frames");
     let (rows, all) = counted(&device, &format!("{words} {frames}"))?;
     let (_, half) = counted(&again, &format!("{words} {}", frames / 2)).unwrap();
-    cpu.run(&format!("{words} {frames}")).unwrap();
-    for frame in 1..=frames {
+    let on_host = cpu.run(&format!("{words} {frames}")).unwrap();
+    let scale = on_host.iter().map(|row| row.energy.abs() + row.kinetic + row.elastic).fold(0.0, f64::max);
+    for (frame, (found, host)) in rows.iter().zip(&on_host).enumerate().skip(1) {
         let gap = distance(&device.surface(frame), &cpu.surface(frame));
-        assert!(gap < 1e-10 * edge, "{name}, frame {frame}: {gap:e}, {}", rows[frame]);
+        assert!(gap < 1e-10 * edge, "{name}, frame {frame}: {gap:e}, {found}");
+        let gaps = [found.energy - host.energy, found.work - host.work];
+        assert!(
+            gaps.iter().all(|gap| gap.abs() < 1e-9 * scale),
+            "{name}, frame {frame}: {gaps:?}, {scale:e}"
+        );
+        assert_eq!(found.outcome, host.outcome, "{name}, frame {frame}");
     }
     assert_eq!(device.surface(frames / 2), again.surface(frames / 2), "{name}");
-    let frames = (frames - frames / 2) as u64;
-    Some([(all.large - half.large) / frames, (all.uploads - half.uploads) / frames])
+    Some((rows, [all.large - half.large, all.uploads - half.uploads]))
 }
 
 /// For each frame, positions are read; pins that move are written.
 #[test]
 fn bars_swing_and_turn_on_a_device() {
-    let Some(swing) = agrees_with_cpu("swing", "--scene swing --mesh bar:2", 6, 0.125) else { return };
-    assert_eq!(swing, [1, 0]);
-    let twist = agrees_with_cpu("twist", "--scene twist --mesh bar:2", 6, 0.125).unwrap();
-    assert_eq!(twist, [1, 1]);
+    let Some((rows, swing)) = agrees_with_cpu("swing", "--scene swing --mesh bar:2", 6, 0.125) else {
+        return;
+    };
+    assert_eq!(swing, [3, 0]);
+    check_balance(&rows, 1e-4);
+    let (_, twist) = agrees_with_cpu("twist", "--scene twist --mesh bar:2", 6, 0.125).unwrap();
+    assert_eq!(twist, [3, 3]);
+    // 98 pins are more than 1 KB.
+    let (_, twist) = agrees_with_cpu("large-twist", "--scene twist --mesh bar:6", 2, 1.0 / 24.0).unwrap();
+    assert_eq!(twist, [2, 1]);
+}
+
+/// A body so fast that x + h v turns it inside out, with an energy that is infinite there: the descent starts as far along h v
+/// as the energy allows, and the device computes each step.
+#[test]
+fn bounded_energies_start_where_they_are_finite() {
+    let Some(device) = opencl() else { return };
+    let AnyBackend::OpenCl(counters) = device.clone() else { unreachable!("a device was chosen") };
+    let folder = Folder::new("device-bounds");
+    let words = "--scene swing --mesh bar:1 --solver mas --tolerance 1e-9 --iterations 200 --inner 2000";
+    let options = folder.options(words);
+    let setting = Setting::of(&options).unwrap();
+    let mesh = setting.meshes().unwrap().remove(0);
+    let start = || {
+        let mut world = World::new(&setting, std::slice::from_ref(&mesh), &options.method).unwrap();
+        let rest = coarsen::mesh::Mesh {
+            positions: world.positions.clone(),
+            tetrahedra: mesh.tetrahedra.clone(),
+            ..Default::default()
+        };
+        let free = vec![false; rest.positions.len()];
+        let solid = Tetrahedra::new(NeoHookean, &rest, &free, |_| Lame::new(1e6, 0.3)).unwrap();
+        let bodies = Bodies::new(vec![Box::new(solid)], mesh.tetrahedra.clone()).unwrap();
+        world.forces.parts_mut()[0] = Box::new(bodies);
+        let shrink = |x: &f64| -1.5 * x / options.method.dt;
+        let mut state = State::start(&world);
+        state.v = state.x.iter().map(shrink).collect();
+        (world, state)
+    };
+    let ((world, mut state), (same_world, mut on_host)) = (start(), start());
+    let mut on_device = Stepper::new(world, &state, &options.method, &device).unwrap();
+    let mut cpu = Stepper::new(same_world, &on_host, &options.method, &Cpu::new()).unwrap();
+    for frame in 1..=3 {
+        let before = counters.counters();
+        let row = on_device.step(&mut state).unwrap();
+        let after = counters.counters();
+        let expected = cpu.step(&mut on_host).unwrap();
+        assert_eq!(row.outcome, expected.outcome, "frame {frame}");
+        assert_eq!(row.outcome, "converged");
+        let written = after.uploads - before.uploads;
+        assert!(frame == 1 || written == 0, "the device has the state: {written}");
+        let gap = state.x.iter().zip(&on_host.x).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(gap < 1e-6, "frame {frame}: {gap:e}");
+    }
 }
 
 /// Attachments that begin, move and end.
@@ -123,10 +184,10 @@ fn attachments_come_and_go_on_a_device() {
                 [[attachment]]\nnodes = { sides = [\"west\"] }\nuntil = 4\n\
                 [[attachment]]\nnodes = { sides = [\"east\"] }\nfrom = 3\nvelocity = [0.0, 0.5, 0.0]\n";
     let file = folder.write("scene.toml", text);
-    let Some(transfers) = agrees_with_cpu("come-and-go", &format!("--scene {file}"), 8, 0.125) else {
+    let Some((_, transfers)) = agrees_with_cpu("come-and-go", &format!("--scene {file}"), 8, 0.125) else {
         return;
     };
-    assert_eq!(transfers, [0, 1]); // pins, less than 1 KB
+    assert_eq!(transfers, [0, 4]); // pins, less than 1 KB
 }
 
 /// Every material computes its steps on a device.
@@ -135,8 +196,9 @@ fn every_material_swings_on_a_device() {
     for material in Material::value_variants() {
         let name = material.to_possible_value().unwrap().get_name().to_owned();
         let words = format!("--scene swing --mesh bar:1 --material {name}");
-        let Some(transfers) = agrees_with_cpu(&name, &words, 4, 0.25) else { return };
+        let Some((rows, transfers)) = agrees_with_cpu(&name, &words, 4, 0.25) else { return };
         assert_eq!(transfers, [0, 0], "{name}");
+        check_balance(&rows, 1e-4); // as on the host
     }
 }
 
