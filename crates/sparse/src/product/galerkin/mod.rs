@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `mod` | the plan: structures computed from the patterns, and the division of coarse rows among tasks |
 //! | `worker` | one task: its memory, and what becomes of its coarse rows |
+//! | `factors` | A, P and the plan of Pᵀ |
 //! | `rows` | computes rows of Q and sums coarse rows |
 //! | `positions` | new values, at positions that are computed once |
 //! | `blocks` | products of blocks |
@@ -24,6 +25,7 @@
 //! | `piecewise` | the algorithm for the same blocks, if every fine node has one coarse node |
 
 mod blocks;
+mod factors;
 mod kept;
 mod lists;
 mod loops;
@@ -41,10 +43,10 @@ use coarsen_core::{Real, compiled, parallel};
 
 use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
+use factors::Factors;
 pub use lists::{GalerkinLists, ProductList};
 use piecewise::{Piecewise, Product};
 use positions::{Counts, Positions};
-use rows::Factors;
 use worker::{Worker, fine_rows, least_bytes};
 
 /// The minimum work per task, in blocks of P.

@@ -11,7 +11,7 @@ use coarsen_core::Real;
 use coarsen_core::simd::{self, Kernel, Pack, Set};
 
 use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, add_to_block, row, whole, width};
-use super::rows::Factors;
+use super::factors::Factors;
 use crate::{Bsr, Pattern};
 
 /// A coarse row is searched by bisection if it has more than this number of blocks for each block of a row of

@@ -6,23 +6,16 @@ use coarsen_core::Real;
 use coarsen_core::simd::{self, Kernel, Pack, Set};
 
 use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, row, whole, width};
+use super::factors::Factors;
 use super::loops::Loops;
 use super::weights::{ByNumber, ByWeight};
 use super::worker::{Done, Make, Refill, Worker};
 use crate::product::sums::RowSums;
 use crate::prolongation::Form;
-use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
+use crate::{Bsr, Pattern, SparseError};
 
 /// How many rows ahead rows of Q are prefetched.
 const AHEAD: usize = 3;
-
-/// A, P and the transpose plan that maps coarse rows to fine rows.
-#[derive(Clone, Copy)]
-pub(super) struct Factors<'a, T> {
-    pub(super) a: &'a Bsr<T>,
-    pub(super) p: ProlongationRef<'a, T>,
-    pub(super) transpose: &'a TransposePlan,
-}
 
 impl<T: Real> Factors<'_, T> {
     /// Computes the pattern and the values of the worker's rows of A_c, with sorted columns.

@@ -7,7 +7,7 @@
 
 use coarsen_core::Real;
 
-use super::rows::Factors;
+use super::factors::Factors;
 use super::worker::{Done, Worker};
 use crate::{Bsr, SparseError};
 

@@ -17,7 +17,7 @@ pub(super) struct Worker<T> {
     pub(super) rows: Range<usize>,
     /// The rows of A from the first to the last that the coarse rows need.
     pub(super) fine: Range<usize>,
-    /// The result of [`Factors::make`](super::rows::Factors::make): the end of each coarse row, then columns and values.
+    /// The result of [`Factors::make`](super::factors::Factors::make): the end of each coarse row, then columns and values.
     pub(super) ends: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
