@@ -7,7 +7,7 @@ use coarsen::backend::{Cpu, Prepared, Reused, SetupError};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::Sequence;
 use coarsen::sparse::System;
-use coarsen::{Action, Decision, Outcome, RebuildPolicy, Solver, Step, StepUpdate};
+use coarsen::{Action, AnyError, Decision, Outcome, RebuildPolicy, Solver, Step, StepUpdate};
 use serde::{Serialize, Serializer};
 
 use super::backend::{Parameters, SolveBackend};
@@ -107,9 +107,9 @@ impl SequenceSolver {
                 let solved = solver.solve(b, &mut x)?;
                 let solve_seconds = solved.attempts.iter().map(|attempt| attempt.solve_seconds).sum();
                 let setup_seconds = begun.elapsed().as_secs_f64() - solve_seconds;
-                let outcome = match &solved.ending {
-                    Ending::Method(outcome) => *outcome,
-                    _ => Outcome::Stagnated,
+                let (solved, outcome) = match solved.ending {
+                    Ending::Method(outcome) => (solved, outcome),
+                    _ => (solved.converged().map_err(AnyError::from)?, Outcome::Converged), // an error names the cause
                 };
                 let last = solved.attempts.last();
                 // A method that was kept has made the last decision.
