@@ -46,8 +46,6 @@ pub(crate) struct DeviceSteps {
     newton: Newton<DeviceVector<f64>, Cg<DeviceVector<f64>>>,
     descent: Descent<DeviceVector<f64>, MoreThuente<f64>>,
     next: DeviceVector<f64>,
-    /// v at the start of a step, if energies of bodies bound it.
-    start_v: Option<DeviceVector<f64>>,
     /// The pins of the last step, which are the last energy.
     pins: ElementKernel,
     /// The frame whose state the device has, which is not the last one after a step of the host.
@@ -87,7 +85,6 @@ impl DeviceSteps {
         state: &State,
         method: &Method,
     ) -> Result<Self, Failure> {
-        let is_bounded = kernels.iter().any(|kernel| kernel.bounds_steps);
         let weights = node_weights(&f.characteristic(), 3)?;
         kernels.push(pins.clone());
         let mut on_device = DeviceImplicitEuler::new(backend, &kernels, masses, f.step())?;
@@ -97,7 +94,6 @@ impl DeviceSteps {
         let schwarz = Schwarz { levels: method.levels.first().copied().unwrap_or(schwarz.levels), ..schwarz };
         let m = DeviceSchwarz { schwarz, ..DeviceSchwarz::default() }.build(system, backend)?;
         let next = backend.vector(&state.x)?;
-        let start_v = is_bounded.then(|| next.like()).transpose()?;
         on_device.hessian(&next, &mut a)?;
         a.check()?; // whether the pattern has all blocks
         let assemble: fn(&mut _, &_, &mut _) -> _ =
@@ -111,7 +107,7 @@ impl DeviceSteps {
         descent.norm = Norm::weighted(backend.vector(&weights)?)?;
         descent.refresh = if method.refresh > 0 { Refresh::Every(method.refresh) } else { Refresh::AtStart };
         let newton = Newton::with(Cg::new(stop), Forcing::AsGiven);
-        Ok(Self { backend: backend.clone(), f, newton, descent, next, start_v, pins, frame: None })
+        Ok(Self { backend: backend.clone(), f, newton, descent, next, pins, frame: None })
     }
 
     /// Computes the positions after the next step, until the gradient is as small as `stop` says; `None` if something is in contact before or after, or if
@@ -123,7 +119,7 @@ impl DeviceSteps {
         (gravity, h): ([f64; 3], f64),
         stop: Stop<f64>,
     ) -> Result<Option<(Vec<f64>, DescentReport<f64>)>, StepFault> {
-        let Self { backend, f, newton, descent, next, start_v, .. } = self;
+        let Self { backend, f, newton, descent, next, .. } = self;
         let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         let bound = contact_bound(forces, &state.x, &forward);
         let is_current = self.frame.take() == Some(state.frame); // then nothing touches, as after every step of the device
@@ -144,14 +140,6 @@ impl DeviceSteps {
         // As `ContactStepper::predict`.
         f.objective.begin(gravity);
         f.objective.predict(0.0, next);
-        let bound = match start_v {
-            Some(v) => {
-                v.copy(f.objective.state()[1]);
-                let [own] = DeviceVector::wait_for([&f.objective.max_step(next, v)]);
-                bound.min(own / h)
-            }
-            None => bound,
-        };
         let before = bound.is_finite().then(|| f.objective.value(next).value);
         f.objective.predict(bound.clamp(0.0, 1.0), next);
         if let Some(before) = before {
@@ -193,8 +181,13 @@ pub(crate) fn energies(
     let pins = all_pins(crate::step::pins(forces), nodes).map_err(|error| error.to_string())?;
     let is_body = |part: &mut Box<dyn Part>| !part.is_contact() && part.pins().is_none();
     let parts = forces.parts_mut().iter_mut().filter_map(|part| is_body(part).then(|| part.kernels()));
-    let kernels: Result<Vec<_>, _> = parts.collect();
-    kernels.map(|kernels| (kernels.concat(), pins)).map_err(|error| error.to_string())
+    let kernels = parts.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?.concat();
+    match kernels.iter().any(|kernel| kernel.bounds_steps) {
+        true => {
+            Err("an energy bounds the displacement, and the start of a step there ignores that".to_owned())
+        }
+        false => Ok((kernels, pins)),
+    }
 }
 
 /// The pins of a frame as pins of all `nodes` that are ever attached, with a stiffness of 0 where they are free: so the elements
