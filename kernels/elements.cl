@@ -31,7 +31,7 @@
 void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy);
 //                                                                       Host: Element::gradient
 void coarsen_element_gradient(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*g)[3]);
-// h[3 a + p][3 b + q]; the curvature is EXACT, CONSTANT or else projected. Host: Element::add_hessian
+// h[3 a + p][3 b + q], zeros before; the curvature is EXACT, CONSTANT or else projected. Host: Element::add_hessian
 void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
                              REAL (*h)[3 * CORNERS]);
 
@@ -121,6 +121,9 @@ __kernel void coarsen_elements_hessian(ELEMENTS, __global const uint *blocks, co
         return;
     REAL x[CORNERS][3], h[3 * CORNERS][3 * CORNERS];
     CORNERS_OF(e, x);
+    for (uint row = 0; row < 3 * CORNERS; row++)
+        for (uint column = 0; column < 3 * CORNERS; column++)
+            h[row][column] = 0;
     coarsen_element_hessian(data + e * DATA, common, x, curvature, h);
     for (uint ab = 0; ab < CORNERS * CORNERS; ab++) {
         const uint block = blocks[e * CORNERS * CORNERS + ab];

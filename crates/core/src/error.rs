@@ -56,12 +56,6 @@ pub enum Error {
         /// The object.
         what: &'static str,
     },
-    /// What an object was built from has changed, and the object cannot take the change.
-    #[error("{what} changed after the object was built from it; build that object again")]
-    Changed {
-        /// What has changed.
-        what: &'static str,
-    },
     /// A value outside the range of the precision in which it is stored.
     #[error(
         "the largest value of {what} is {value:e}, outside the range of {storage}; scale the system, or store it in f64"

@@ -31,13 +31,12 @@ kernels! {
 /// host, if the kernel uses + - * / and √ only. Nothing synchronises or allocates, except [`write`](Self::write), which moves
 /// pins and held nodes. *Cost* one launch for a value and for a
 /// Hessian, two for a gradient and for a bound of the step. *Memory* 32 K + 4 K² bytes for an element of K nodes in `f64` and
-/// the data of its kernel; on the host 4 K + 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable
+/// the data of its kernel; on the host 8 K². *Use* in [`DeviceImplicitEuler`](crate::DeviceImplicitEuler). *Reference* Sifakis & Barbič 2012, "FEM simulation of 3D deformable
 /// solids", chapter 4.
 pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
-    /// What the elements were built from, without data and held nodes.
-    kernel: ElementKernel,
+    bounds_steps: bool,
     count: usize,
     /// The numbers of an element.
     numbers: usize,
@@ -124,13 +123,7 @@ impl<V: Real> DeviceElements<V> {
         Ok(Self {
             backend,
             module,
-            kernel: ElementKernel {
-                elements: kernel.elements.clone(),
-                common: kernel.common.clone(),
-                held: Vec::new(),
-                data: Vec::new(),
-                ..*kernel
-            },
+            bounds_steps: kernel.bounds_steps,
             count,
             numbers,
             free,
@@ -147,31 +140,16 @@ impl<V: Real> DeviceElements<V> {
         })
     }
 
-    /// Writes the numbers of elements and the positions of held nodes again, as pins and held nodes that move need it. The elements
-    /// stay. Two transfers at most, each of which synchronises.
+    /// Writes the positions of held nodes and the numbers of the elements again, as [`ElementKernel`] has them, for pins and held
+    /// nodes that move. Two transfers at most, each of which synchronises.
     ///
     /// # Errors
-    /// [`Error::Shape`] for other numbers of elements, of numbers of an element or of held nodes, [`Error::Changed`] for other
-    /// elements, another source or other numbers that all elements read, and errors of the backend.
-    pub fn write(&mut self, kernel: &ElementKernel) -> Result<(), Error> {
-        let Self { backend, kernel: built, count, numbers, held_nodes, .. } = self;
-        same_length("corners of elements", built.elements.len(), kernel.elements.len())?;
-        same_length("numbers of elements", *count * *numbers, kernel.data.len())?;
-        same_length("held nodes of elements", *held_nodes, kernel.held.len())?;
-        let numbering = |kernel: &ElementKernel| (kernel.free, kernel.corners, kernel.bounds_steps);
-        let changed = [
-            (
-                "the nodes of elements",
-                kernel.elements != built.elements || numbering(kernel) != numbering(built),
-            ),
-            ("the source of elements", kernel.source != built.source),
-            ("what all elements read", kernel.common != built.common),
-        ];
-        if let Some((what, _)) = changed.into_iter().find(|(_, changed)| *changed) {
-            return Err(Error::Changed { what });
-        }
-        let mut queue = backend.queue();
-        for (to, host) in [(&self.held, kernel.held.as_flattened()), (&self.data, &kernel.data)] {
+    /// [`Error::Shape`] for other lengths than those of the kernel, and errors of the backend.
+    pub fn write(&mut self, held: &[[f64; 3]], data: &[f64]) -> Result<(), Error> {
+        same_length("held nodes of elements", self.held_nodes, held.len())?;
+        same_length("numbers of elements", self.count * self.numbers, data.len())?;
+        let mut queue = self.backend.queue();
+        for (to, host) in [(&self.held, held.as_flattened()), (&self.data, data)] {
             if !host.is_empty() {
                 let fill =
                     |there: &mut [V]| there.iter_mut().zip(host).for_each(|(to, v)| *to = V::from_f64(*v));
@@ -223,7 +201,7 @@ impl<V: Real> DeviceElements<V> {
     pub fn max_step(&self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> Option<DeviceScalar<V>> {
         assert_eq!(d.size(), 3 * self.free, "max_step: wrong length");
         self.backend.assert_same(&d.backend);
-        if !self.kernel.bounds_steps {
+        if !self.bounds_steps {
             return None;
         }
         let [n, free, elements, x, held, data, common] = self.args(x);

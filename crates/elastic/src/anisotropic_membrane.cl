@@ -139,9 +139,6 @@ void coarsen_element_gradient(__global const REAL *data, __global const REAL *co
 //                                                                       Host: Element::add_hessian of Anisotropic
 void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
                              REAL (*h)[9]) {
-    for (uint row = 0; row < 9; row++)
-        for (uint column = 0; column < 9; column++)
-            h[row][column] = 0;
     if (curvature == CONSTANT) {
         __global const REAL *at_rest = SAMPLE(1, 0);
         coarsen_add_columns_of_unit(data, fmax(fmax(at_rest[0], at_rest[2]) + fabs(at_rest[1]), 2 * at_rest[3]), h);

@@ -116,9 +116,6 @@ void coarsen_fiber_curvature(__global const REAL *data, REAL (*w)[3], const uint
 //                                                                       Host: Element::add_hessian of Fibrous
 void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
                              REAL (*h)[12]) {
-    for (uint row = 0; row < 12; row++)
-        for (uint column = 0; column < 12; column++)
-            h[row][column] = 0;
     if (curvature == CONSTANT) {
         coarsen_add_laplacian(data, fmax(STRETCH, 2 * SHEAR), h);
         return;

@@ -79,9 +79,6 @@ void coarsen_element_gradient(__global const REAL *data, __global const REAL *co
 
 //                                                                       Host: Element::add_hessian of Rotated
 void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature, REAL (*h)[9]) {
-    for (uint row = 0; row < 9; row++)
-        for (uint column = 0; column < 9; column++)
-            h[row][column] = 0;
     if (curvature == CONSTANT) {
         coarsen_add_columns_of_unit(data, 2 * (MU + fmax(LAMBDA, (REAL)0)), h);
         return;

@@ -49,9 +49,6 @@ void coarsen_add_mode(__global const REAL *data, const REAL value, const uint cu
 //                                                                       Host: Element::add_hessian of Solid<D>, Modes::new
 void coarsen_element_hessian(__global const REAL *data, __global const REAL *common, REAL (*x)[3], const uint curvature,
                              REAL (*h)[12]) {
-    for (uint row = 0; row < 12; row++)
-        for (uint column = 0; column < 12; column++)
-            h[row][column] = 0;
     if (curvature == CONSTANT) {
         coarsen_add_laplacian(data, data[13], h);
         return;

@@ -134,7 +134,7 @@ impl DeviceSteps {
         let pins = all_pins(crate::step::pins(forces), self.pins.elements.clone())
             .map_err(DescentError::linearize)?;
         if let Some(last) = f.objective.energies().last_mut().filter(|_| pins != self.pins) {
-            last.write(&pins).map_err(DescentError::from)?;
+            last.write(&pins.held, &pins.data).map_err(DescentError::from)?;
             self.pins = pins;
         }
         // As `ContactStepper::predict`.

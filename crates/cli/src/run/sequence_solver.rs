@@ -117,6 +117,7 @@ impl SequenceSolver {
                 let decision = log.last().filter(|decision| !decision.first && solved.attempts.len() == 1);
                 let because = match decision {
                     Some(decision) => decision.to_string(),
+                    None if solved.notes().is_empty() => "build: the choice of auto".to_owned(),
                     None => format!("build: {}", told(&solved.notes().join("; "))),
                 };
                 let precond = match last {

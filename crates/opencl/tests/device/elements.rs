@@ -440,7 +440,8 @@ fn written_elements_are_those_of_the_host() {
         let (mut body, x) = springs(33, 20, 4);
         let mut part = DeviceElements::new(&backend, &body.kernels().unwrap()[0]).unwrap();
         body.hold(noise(60, 8).as_chunks().0);
-        part.write(&body.kernels().unwrap()[0]).unwrap();
+        let moved = body.kernels().unwrap().remove(0);
+        part.write(&moved.held, &moved.data).unwrap();
         let mut expected = vec![0.0; x.len()];
         body.add_gradient(&x, &mut expected);
         let mut g = backend.zeros(x.len()).unwrap();
@@ -451,7 +452,8 @@ fn written_elements_are_those_of_the_host() {
         (0..5).for_each(|k| pins.attach(k, [0.1, 0.2, 0.3], 3.0 + k as f64).unwrap());
         let mut part = DeviceElements::new(&backend, &pins.kernels().unwrap()[0]).unwrap();
         (0..5).for_each(|k| pins.attach(k, [k as f64, 0.4, 0.3], 2.0).unwrap());
-        part.write(&pins.kernels().unwrap()[0]).unwrap();
+        let moved = pins.kernels().unwrap().remove(0);
+        part.write(&moved.held, &moved.data).unwrap();
         let x = noise(60, 2);
         let mut expected = vec![0.0; 60];
         pins.add_gradient(&x, &mut expected);
@@ -461,39 +463,8 @@ fn written_elements_are_those_of_the_host() {
 
         pins.attach(7, [0.0; 3], 1.0).unwrap();
         let more = pins.kernels().unwrap().remove(0);
-        assert!(matches!(part.write(&more), Err(Error::Shape { .. })), "six pins");
-        assert!(matches!(part.write(&body.kernels().unwrap()[0]), Err(Error::Shape { .. })), "springs");
-    }
-}
-
-/// Lists of the same lengths that belong to other elements are refused.
-#[test]
-fn other_elements_are_not_written() {
-    let Some(backend) = common::backend::<f64>() else { return };
-    let kernel = |body: &dyn Potential| body.kernels().unwrap().remove(0);
-    let cloth = |stretch: f64| {
-        let fabric = Fabric { stretch, coupling: 1.0, shear: 2.0 };
-        membrane(5, 0, |t, rest, held, x| Membrane::new(fabric, t, rest, held, x).unwrap()).0
-    };
-    let springs = kernel(&springs(4, 5, 0).0);
-    let mut nodes = springs.clone();
-    nodes.elements.reverse();
-    let changes = [
-        (springs, nodes, "the nodes of elements"),
-        (kernel(&*cloth(5.0)), kernel(&*cloth(6.0)), "what all elements read"),
-        (
-            kernel(&*tetrahedra(Arap, 5, 0).0),
-            kernel(&*tetrahedra(CoRotational, 5, 0).0),
-            "the source of elements",
-        ),
-    ];
-    for (built, other, name) in changes {
-        let mut part = DeviceElements::new(&backend, &built).unwrap();
-        part.write(&built).unwrap();
-        match part.write(&other).unwrap_err() {
-            Error::Changed { what } => assert_eq!(what, name),
-            error => panic!("{name}: {error}"),
-        }
+        assert!(matches!(part.write(&more.held, &more.data), Err(Error::Shape { .. })), "six pins");
+        assert!(matches!(part.write(&[[0.0; 3]], &moved.data), Err(Error::Shape { .. })), "a held node");
     }
 }
 
