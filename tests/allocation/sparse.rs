@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use coarsen_backend::{Backend, Cpu, Matrix};
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{
     Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, System, TransposePlan, assembly,
 };
 
-use crate::counting::bytes;
+use crate::counting::{bytes, held};
 
 /// Full r x c blocks that couple each of `rows` nodes with `reach` neighbours on both sides. Column j belongs
 /// to coarse node j / `onto`.
@@ -21,6 +22,7 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
 }
 
 pub(crate) fn run() {
+    shared_values();
     for threads in [1, 3] {
         parallel::threads(threads, || {
             let n = if threads > 1 { 12_000 } else { 1000 }; // large enough for several threads
@@ -84,4 +86,28 @@ pub(crate) fn run() {
         .unwrap();
     }
     assert!(bytes(|| drop(std::hint::black_box(vec![0_u8; 100]))) >= 100, "the counter counts");
+}
+
+/// Clones of a shared matrix and its copies on the CPU take no memory, until values are changed.
+fn shared_values() {
+    let cpu = Cpu::<f64>::new();
+    let mut a = band(100, 1, (3, 3), 1).shared();
+    let all = size_of_val(a.values());
+    let (mut there, made) = held(|| cpu.matrix(&a).unwrap());
+    assert_eq!(made, 0);
+    let (kept, changed) = held(|| {
+        let kept = a.clone();
+        a.values_mut()[0] = 1e3;
+        kept
+    });
+    assert!((all..2 * all).contains(&changed), "{changed} of {all} bytes");
+    let before = kept.values()[0];
+    assert_ne!(before, 1e3);
+    drop(kept);
+    let ((), taken) = held(|| there.set_values(&a).unwrap());
+    assert!(taken.cast_signed() <= -all.cast_signed(), "the old values are freed");
+    let (x, mut y) = (vec![1.0; 300], [vec![0.0; 300], vec![0.0; 300]]);
+    there.apply(&x, &mut y[0]);
+    a.apply(&x, &mut y[1]);
+    assert_eq!(y[0], y[1]);
 }

@@ -89,13 +89,25 @@ fn parts_of_other_nodes_are_dropped() {
     assert_eq!(again(&mut m, &p.matrix), rebuilt(expected));
 }
 
-/// An update to a system of another size has the bits of a build.
+/// An update to a system of another size has the bits of a build, and so have those that follow. A matrix that cannot be
+/// updated to changes nothing.
 #[test]
 fn a_hierarchy_in_f32_follows_another_size() {
     let [small, large] = ["poisson2d:20", "poisson2d:30"].map(|name| problem(name).matrix);
+    let scaled = |a: &Bsr<f64>, factor: f64| {
+        let mut a = a.clone();
+        a.values_mut().iter_mut().for_each(|v| *v *= factor);
+        a
+    };
     let mut m = tamstorf().build_f32((&small).into()).unwrap();
-    m.update_from((&large).into()).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::size(&m), Some(900));
-    let r = noise(900, 4);
-    assert_eq!(applied(&mut m, &r), applied(&mut tamstorf().build_f32((&large).into()).unwrap(), &r));
+    for a in [&large, &small, &scaled(&small, 2.0), &scaled(&small, 3.0), &large, &scaled(&large, 0.5)] {
+        m.update_from(a.into()).unwrap();
+        let n = a.shape().0;
+        assert_eq!(Preconditioner::<Vec<f64>>::size(&m), Some(n));
+        let r = noise(n, 4);
+        let expected = applied(&mut tamstorf().build_f32(a.into()).unwrap(), &r);
+        assert_eq!(applied(&mut m, &r), expected);
+        m.update_from((&scaled(a, f64::NAN)).into()).unwrap_err();
+        assert_eq!(applied(&mut m, &r), expected);
+    }
 }

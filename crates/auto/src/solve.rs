@@ -1,7 +1,9 @@
 //! Attempts at one system, each from the best x so far, on any backend.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::mem;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Instant;
@@ -177,7 +179,7 @@ struct Solve<'a, 'o, B: Backend> {
     preconditioned: &'a Bsr<f64>,
     /// Whether the operator is symmetric and known to be indefinite, so that Cholesky fails.
     indefinite: &'a Cell<bool>,
-    b: &'a [f64],
+    b: &'a Vec<f64>,
     /// The largest number in x that does not overflow when the scaling is undone.
     most: f64,
     builder: &'a Builder<'a, B>,
@@ -418,16 +420,21 @@ impl<B: Backend> Solve<'_, '_, B> {
         self.solved.attempts.push(attempt);
     }
 
-    /// A vector of the backend.
-    fn vector(&self, x: &[f64]) -> Result<B::Vector, Error> {
-        self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v)))
+    /// A vector of the backend. Numbers of its type are not converted first.
+    #[expect(clippy::ptr_arg, reason = "a slice is no `Any`")]
+    fn vector(&self, x: &Vec<f64>) -> Result<B::Vector, Error> {
+        match (x as &dyn Any).downcast_ref::<Vec<B::Real>>() {
+            Some(same) => self.builder.backend.vector(same),
+            None => self.builder.backend.vector(&mapped(x, |v: &f64| B::Real::from_f64(*v))),
+        }
     }
 
     /// The numbers of a vector of the backend.
     fn numbers(&self, x: &B::Vector) -> Result<Vec<f64>, Error> {
         let mut numbers = vec![B::Real::from_f64(0.0); self.b.len()];
         self.builder.backend.read(x, &mut numbers)?;
-        Ok(mapped(&numbers, |v| v.as_f64()))
+        let same = (&mut numbers as &mut dyn Any).downcast_mut().map(mem::take);
+        Ok(same.unwrap_or_else(|| mapped(&numbers, |v: &B::Real| v.as_f64())))
     }
 }
 

@@ -42,7 +42,13 @@ impl Factor {
         let n = a.shape().0;
         let mut work = Work::new(n);
         let (pivots, singular) = work.factor(&mut *factors, a, method, parameters.policy(method))?;
-        let (matrix, next_matrix) = (a.clone(), a.clone());
+        // Updates swap both, and copy nothing, so neither shares the values of `a`.
+        let own = || {
+            let mut own = a.clone();
+            own.values_mut();
+            own
+        };
+        let (matrix, next_matrix) = (own(), own());
         let (fallback, merged) = (None, Merged::default());
         Ok(Self {
             method,

@@ -2,6 +2,7 @@
 
 use std::array;
 use std::cell::Cell;
+use std::mem;
 
 use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update, interleave, separate};
 use coarsen_core::{
@@ -14,8 +15,10 @@ use crate::{Coarsening, Hierarchy, Multigrid};
 /// A hierarchy that is computed and applied in f32, for a system and vectors in f64. Updates round the new matrix.
 pub struct F32Hierarchy {
     hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>>>,
-    /// The matrix to which updates are rounded.
+    /// The rounded matrix.
     matrix: Bsr<f32>,
+    /// The matrix to which updates are rounded, after the first update: the smoother may share the memory of `matrix`.
+    spare: Option<Bsr<f32>>,
     merged: Merged,
 }
 
@@ -42,10 +45,10 @@ impl<C: Coarsening<f32>> Multigrid<C> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn build_f32(&self, system: System<'_, f64>) -> Result<F32Hierarchy, SetupError> {
-        let matrix = system.whole()?.to::<f32>();
+        let matrix = system.whole()?.to::<f32>().shared();
         let hierarchy = self.build_from(rounded(system, &matrix), &Cpu::single())?;
         let hierarchy = F32Preconditioner::new(hierarchy, matrix.shape().0)?;
-        Ok(F32Hierarchy { hierarchy, matrix, merged: Merged::default() })
+        Ok(F32Hierarchy { hierarchy, matrix, spare: None, merged: Merged::default() })
     }
 }
 
@@ -98,10 +101,19 @@ impl Update<f64> for F32Hierarchy {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
         let known = self.matrix.pattern().clone();
         let whole = self.merged.whole(&system, &known)?;
-        match Pattern::same(&known, whole.pattern()) && self.matrix.block() == whole.block() {
-            true => parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32),
-            false => self.matrix = whole.to::<f32>(),
-        }
-        self.hierarchy.get_mut().update_from(rounded(system, &self.matrix))
+        let fits = |spare: &Bsr<f32>| {
+            Pattern::same(spare.pattern(), whole.pattern()) && spare.block() == whole.block()
+        };
+        let next = match self.spare.take().filter(fits) {
+            Some(mut next) => {
+                parallel::map(whole.values(), next.values_mut(), |v| *v as f32);
+                next
+            }
+            None => whole.to::<f32>().shared(),
+        };
+        let next = self.spare.insert(next);
+        let reused = self.hierarchy.get_mut().update_from(rounded(system, next))?;
+        mem::swap(&mut self.matrix, next);
+        Ok(reused)
     }
 }

@@ -125,10 +125,13 @@ impl<T: Real> Prolongation<T> {
         }
     }
 
-    /// The number of bytes of values and pattern.
+    /// The number of bytes of values and pattern. Values that a clone [shares](Bsr::shared) do not count.
     pub fn bytes(&self) -> usize {
-        let pattern = self.pattern();
-        size_of_val(self.values()) + size_of_val(pattern.offsets()) + size_of_val(pattern.indices())
+        match self {
+            Self::Blocks(p) => p.bytes(),
+            Self::Weights(w) => w.rows.bytes(),
+            Self::Identities(of) => size_of_val(of.pattern.offsets()) + size_of_val(of.pattern.indices()),
+        }
     }
 
     /// P, if it is stored as full blocks.

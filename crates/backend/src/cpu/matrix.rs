@@ -128,7 +128,10 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         }
         same_length("matrix values", self.a.nnz(), host.nnz())?;
         check_range::<T, S>("the matrix", host.values())?;
-        parallel::map(host.values(), self.a.values_mut(), |v| v.to());
+        match host.shared_as() {
+            Some(same) => self.a = same,
+            None => parallel::map(host.values(), self.a.values_mut(), |v| v.to()),
+        }
         Ok(())
     }
 }

@@ -277,6 +277,7 @@ impl<T: Real> Host<T> {
                 rigid_modes.regularise(&mut matrix, (a, inverses), p, transpose);
             }
         }
+        let matrix = matrix.shared(); // with the next level's smoother, if it stores values of the same type
         let decoupled = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
         Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, rigid_modes, unknowns, nnz, decoupled })

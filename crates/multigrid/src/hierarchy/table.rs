@@ -17,7 +17,8 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Returns the bytes of a level on the backend and on the host. Shared patterns count once.
+    /// Returns the bytes of a level on the backend and on the host. Shared patterns count once, and values that both share
+    /// count for the backend.
     fn of<T: Real, B: Backend>(level: &Level<T, B>) -> Self {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());

@@ -225,9 +225,12 @@ impl<T: Real> Host<T> {
                 let own = own.filter(fits).ok_or(Error::Pattern { what })?;
                 let mut matrix = checked(own, &coarse.prolongation)?;
                 give_diagonal(&mut matrix, &coarse.without_basis);
-                return Ok(matrix);
+                return Ok(matrix.shared());
             }
-            let into = next.matrix.take().unwrap_or_else(|| self.matrix.clone());
+            let into = match next.matrix.take() {
+                Some(matrix) => matrix,
+                None => Bsr::zeros(self.matrix.pattern().clone(), self.matrix.block())?.shared(),
+            };
             let mut matrix = method.product(fine.a, coarse, &mut self.galerkin, Some(into))?;
             give_diagonal(&mut matrix, &coarse.without_basis);
             if !coarse.has_term {

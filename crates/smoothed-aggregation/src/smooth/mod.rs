@@ -107,7 +107,8 @@ fn smooth_prolongation<T: Real>(
     let (mut offsets, mut indices) = (vec![0; n + 1], vec![0; blocks]);
     let mut values = vec![T::zero(); blocks * b * k];
     gather(parts, 0, (&mut offsets[1..], &mut indices, &mut values));
-    Ok((Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?, plain))
+    let p = Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), (b, k), values)?;
+    Ok((p.shared(), plain)) // with the transfer, if it stores values of the same type
 }
 
 /// Copies the parts, whose first block has the index `first`, into the ends of rows, columns and values, and frees the parts.

@@ -40,7 +40,7 @@ impl<T: Real, V: Real> LaneProducts<'_, T, V> {
         const { assert!(BATCH.is_multiple_of(R) && <I::Eight as Pack<V>>::LANES == COLUMNS) };
         let offsets = &pattern.offsets()[self.rows.start..=self.rows.end];
         let mut ax = [V::zero(); BATCH * COLUMNS];
-        let (rows, mut first) = (offsets.len() - 1, 0);
+        let (rows, mut first, all) = (offsets.len() - 1, 0, self.a.values.as_ptr());
         while first < rows {
             let batch = (rows - first).min(BATCH / R);
             for k in 0..batch {
@@ -51,7 +51,7 @@ impl<T: Real, V: Real> LaneProducts<'_, T, V> {
                 unsafe {
                     for at in *offsets.get_unchecked(first + k)..*offsets.get_unchecked(first + k + 1) {
                         let j = *pattern.indices().get_unchecked(at) as usize;
-                        let a = self.a.values.as_ptr().add(at * R * C);
+                        let a = all.add(at * R * C);
                         let x = self.x.as_ptr().add(j * C * COLUMNS);
                         prefetch(a.wrapping_byte_add(AHEAD));
                         for c in 0..C {

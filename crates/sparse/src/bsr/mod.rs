@@ -7,10 +7,12 @@ mod many;
 mod multiply;
 mod row;
 mod symmetry;
+mod values;
 
 pub use lanes::COLUMNS;
 pub use row::row_product;
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Real, largest};
 
 use crate::{Pattern, SparseError};
+use values::Values;
 
 /// A sparse matrix of dense r x c blocks: a shared [`Pattern`] and values, row-major inside each block.
 ///
@@ -42,7 +45,7 @@ use crate::{Pattern, SparseError};
 pub struct Bsr<T> {
     pattern: Arc<Pattern>,
     block: (usize, usize),
-    values: Vec<T>,
+    values: Values<T>,
 }
 
 impl<T: Real> Bsr<T> {
@@ -56,7 +59,7 @@ impl<T: Real> Bsr<T> {
         if values.len() != expected {
             return Err(SparseError::Length { what: "block values", expected, found: values.len() });
         }
-        Ok(Self { pattern, block, values })
+        Ok(Self { pattern, block, values: Values::Own(values) })
     }
 
     /// The zero matrix with a given pattern.
@@ -65,7 +68,7 @@ impl<T: Real> Bsr<T> {
     /// As [`new`](Self::new), checked before any allocation.
     pub fn zeros(pattern: Arc<Pattern>, block: (usize, usize)) -> Result<Self, SparseError> {
         let values = vec![T::zero(); Self::length(&pattern, block)?];
-        Ok(Self { pattern, block, values })
+        Ok(Self { pattern, block, values: Values::Own(values) })
     }
 
     /// The number of values of a matrix. It fits `usize`: scalar row and column indices fit `u32`, so there
@@ -123,7 +126,8 @@ impl<T: Real> Bsr<T> {
         &self.values
     }
 
-    /// Mutable access to all values; the pattern does not change.
+    /// Mutable access to all values; the pattern does not change. Values that another matrix [shares](Self::shared) are
+    /// copied first.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
@@ -133,11 +137,9 @@ impl<T: Real> Bsr<T> {
         self.values.len()
     }
 
-    /// The number of bytes of values, columns and offsets.
+    /// The number of bytes of values, columns and offsets. Values that a clone [shares](Self::shared) do not count.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.values[..])
-            + size_of_val(self.pattern.indices())
-            + size_of_val(self.pattern.offsets())
+        self.values.bytes() + size_of_val(self.pattern.indices()) + size_of_val(self.pattern.offsets())
     }
 
     /// The values of block k.
@@ -221,23 +223,51 @@ impl<T: Real> Bsr<T> {
         if let Some(node) = (0..expected).find(missing) {
             return Err(SparseError::NoDiagonal { node });
         }
+        let values = &mut self.values[..];
         for (node, &d) in d.iter().enumerate() {
             let block = self.pattern.find(node, node).into_iter().flat_map(|at| at * b * b..(at + 1) * b * b);
-            block.step_by(b + 1).for_each(|at| self.values[at] += d);
+            block.step_by(b + 1).for_each(|at| values[at] += d);
         }
         Ok(())
     }
 
-    /// The matrix in another precision; each value is rounded once.
+    /// The same matrix, whose clones share its values until one of them is changed.
+    ///
+    /// *Use* for a matrix of which a preconditioner in the same precision keeps a copy, if its values do not change. *Not* for
+    /// a matrix that gets new values in every step: each change would copy them.
+    ///
+    /// ```
+    /// let mut a = coarsen_sparse::Bsr::<f32>::identity(2, 1)?.shared();
+    /// let copy = a.clone();
+    /// assert_eq!(a.values().as_ptr(), copy.values().as_ptr());
+    /// a.values_mut()[0] = 2.0;
+    /// assert_eq!((a.values(), copy.values()), (&[2.0, 1.0][..], &[1.0, 1.0][..]));
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn shared(self) -> Self {
+        Self { values: self.values.shared(), ..self }
+    }
+
+    /// A clone in the memory of this matrix, if its values are [shared](Self::shared) and of type U.
+    pub fn shared_as<U: Real>(&self) -> Option<Bsr<U>> {
+        matches!(self.values, Values::Shared(_)).then_some(())?;
+        (self as &dyn Any).downcast_ref::<Bsr<U>>().cloned()
+    }
+
+    /// The matrix in another precision; each value is rounded once. In the same precision, [shared](Self::shared) values are
+    /// not copied.
     pub fn to<U: Real>(&self) -> Bsr<U> {
+        if let Some(same) = self.shared_as() {
+            return same;
+        }
         let mut values = vec![U::zero(); self.values.len()];
         parallel::map(&self.values, &mut values, |v| v.to());
-        Bsr { pattern: self.pattern.clone(), block: self.block, values }
+        Bsr { pattern: self.pattern.clone(), block: self.block, values: Values::Own(values) }
     }
 
     /// Returns the pattern, the block size and the values.
     pub fn into_parts(self) -> (Arc<Pattern>, (usize, usize), Vec<T>) {
-        (self.pattern, self.block, self.values)
+        (self.pattern, self.block, self.values.into_vec())
     }
 
     /// Checks that all values are finite.

@@ -61,8 +61,8 @@ const SHARE: usize = 4096;
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20
-/// bytes per coarse row, and two to four times its rows of A_c. There are at most as many tasks as threads,
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 24
+/// bytes per coarse row, and two to four times those rows of A_c that are summed at the same time. There are at most as many tasks as threads,
 /// and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full blocks of
 /// P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block
 /// product, unless these would take more bytes than A. If every fine node has at most one coarse node, and P

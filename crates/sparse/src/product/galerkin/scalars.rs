@@ -2,8 +2,12 @@
 //! loops over blocks.
 //!
 //! Fine rows are visited in order, so that A and P stream from memory, and no row of Q is kept: a row is added to all
-//! coarse rows of the task that need it. These are hash tables, most of which are in the cache at a time. Every entry is
-//! still one sum in the order of the fine rows.
+//! coarse rows of the task that need it. These are hash tables. A coarse row is written as soon as it and the rows before
+//! it are complete, and its table is used again, so that the tables stay in the cache. Every entry is still one sum in the
+//! order of the fine rows.
+
+use std::mem;
+use std::ops::Range;
 
 use coarsen_core::Real;
 
@@ -20,9 +24,20 @@ impl<T: Real> Factors<'_, T> {
         done: &mut dyn Done<T>,
     ) -> Result<(), SparseError> {
         let (p, values, a) = (p.pattern(), p.values(), self.a.pattern());
-        let Worker { rows, fine, sum, tables, .. } = worker;
-        tables.clear();
-        for fine in fine.clone() {
+        let restriction = self.transpose.pattern();
+        let mut done = |worker: &mut Worker<T>, coarse: usize| {
+            done.scalars(worker, coarse);
+            worker.tables.free(coarse - worker.rows.start);
+        };
+        worker.tables.clear();
+        let mut unfinished = worker.rows.clone();
+        for fine in worker.fine.clone() {
+            while !unfinished.is_empty()
+                && restriction.row(unfinished.start).last().is_none_or(|&last| (last as usize) < fine)
+            {
+                unfinished.next().into_iter().for_each(|coarse| done(worker, coarse));
+            }
+            let Worker { rows, sum, tables, .. } = worker;
             let own = || p.range(fine).filter(|&at| rows.contains(&(p.indices()[at] as usize)));
             if own().next().is_none() {
                 continue;
@@ -38,9 +53,7 @@ impl<T: Real> Factors<'_, T> {
             }
             sum.clear(1);
         }
-        for coarse in worker.rows.clone() {
-            done.scalars(worker, coarse);
-        }
+        unfinished.for_each(|coarse| done(worker, coarse));
         Ok(())
     }
 }
@@ -54,6 +67,8 @@ pub(super) struct Tables<T> {
     rows: Vec<Table>,
     columns: Vec<u32>,
     values: Vec<T>,
+    /// The starts of empty tables of 2^bits places, by bits.
+    empty: [Vec<usize>; 32],
 }
 
 /// The places of a table, of which there is a power of two, and the number of its columns.
@@ -69,6 +84,10 @@ impl Table {
         if self.bits == 0 { 0 } else { 1 << self.bits }
     }
 
+    fn all(self) -> Range<usize> {
+        self.start..self.start + self.places()
+    }
+
     /// The first place of a column.
     #[inline(always)]
     fn home(self, column: u32) -> usize {
@@ -78,13 +97,30 @@ impl Table {
 
 impl<T: Real> Tables<T> {
     pub(super) fn new(rows: usize) -> Self {
-        Self { rows: vec![Table::default(); rows], columns: Vec::new(), values: Vec::new() }
+        let (rows, empty) = (vec![Table::default(); rows], Default::default());
+        Self { rows, columns: Vec::new(), values: Vec::new(), empty }
     }
 
-    /// Sets all sums to 0. The columns of the last sums, which have the same patterns, stay where they are.
+    /// Drops all sums.
     fn clear(&mut self) {
-        self.rows.iter_mut().for_each(|table| table.len = 0);
-        self.values.fill(T::zero());
+        self.rows.fill(Table::default());
+        self.columns.clear();
+        self.values.clear();
+        self.empty.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Drops the sums of a row, whose table may then be used by another row.
+    fn free(&mut self, row: usize) {
+        let table = mem::take(&mut self.rows[row]);
+        self.empty(table);
+    }
+
+    fn empty(&mut self, table: Table) {
+        if table.bits > 0 {
+            self.columns[table.all()].fill(NONE);
+            self.values[table.all()].fill(T::zero());
+            self.empty[table.bits as usize].push(table.start);
+        }
     }
 
     /// Adds f v to a row, for different columns.
@@ -97,7 +133,7 @@ impl<T: Real> Tables<T> {
         if 8 * (table.len as usize + columns.len()) > 7 * table.places() {
             table = self.grow(row, columns.len());
         }
-        let all = table.start..table.start + table.places();
+        let all = table.all();
         let (kept, sums) = (&mut self.columns[all.clone()], &mut self.values[all]);
         let last = kept.len() - 1;
         for (&column, &v) in columns.iter().zip(v) {
@@ -120,11 +156,15 @@ impl<T: Real> Tables<T> {
     fn grow(&mut self, row: usize, more: usize) -> Table {
         let old = self.rows[row];
         let places = (8 * (old.len as usize + more)).div_ceil(7).max(3 * more).next_power_of_two().max(2);
-        let start = self.columns.len();
-        let table = Table { start, bits: places.trailing_zeros(), len: old.len };
-        self.columns.resize(start + places, NONE);
-        self.values.resize(start + places, T::zero());
-        for from in old.start..old.start + old.places() {
+        let bits = places.trailing_zeros();
+        let start = self.empty[bits as usize].pop().unwrap_or_else(|| {
+            let start = self.columns.len();
+            self.columns.resize(start + places, NONE);
+            self.values.resize(start + places, T::zero());
+            start
+        });
+        let table = Table { start, bits, len: old.len };
+        for from in old.all() {
             let (column, value) = (self.columns[from], self.values[from]);
             if column != NONE {
                 let mut at = table.home(column);
@@ -134,6 +174,7 @@ impl<T: Real> Tables<T> {
                 (self.columns[start + at], self.values[start + at]) = (column, value);
             }
         }
+        self.empty(old);
         self.rows[row] = table;
         table
     }
@@ -141,7 +182,7 @@ impl<T: Real> Tables<T> {
     /// Writes the columns and sums of a row to `entries`, sorted by column.
     pub(super) fn sorted(&self, row: usize, entries: &mut Vec<(u32, T)>) {
         let table = self.rows[row];
-        let all = table.start..table.start + table.places();
+        let all = table.all();
         let stored = self.columns[all.clone()].iter().zip(&self.values[all]);
         entries.clear();
         entries.extend(stored.filter(|(column, _)| **column != NONE).map(|(&column, &sum)| (column, sum)));
@@ -151,7 +192,7 @@ impl<T: Real> Tables<T> {
     /// The sum of a row in a column; 0 if the row has no such column.
     pub(super) fn sum(&self, row: usize, column: u32) -> T {
         let table = self.rows[row];
-        let kept = &self.columns[table.start..table.start + table.places()];
+        let kept = &self.columns[table.all()];
         let Some(last) = kept.len().checked_sub(1) else { return T::zero() };
         let mut at = table.home(column) & last;
         while kept[at] != column {
@@ -167,5 +208,6 @@ impl<T: Real> Tables<T> {
         self.rows.capacity() * size_of::<Table>()
             + self.columns.capacity() * 4
             + self.values.capacity() * size_of::<T>()
+            + self.empty.iter().map(|starts| starts.capacity() * 8).sum::<usize>()
     }
 }
