@@ -17,15 +17,18 @@ use crate::{
 /// The smallest number of nodes that is divided into chunks. A smaller system is one chunk in natural order.
 const CUT: usize = 8192;
 
+/// The same for sweeps over half of a matrix, which has blocks: a node is more work than that of a scalar.
+pub(super) const CUT_BLOCKS: usize = CUT / 2;
+
 /// The number of nodes for every four chunks of a large system: two chunks of each of two colours.
 const FOUR: usize = 16384;
 
 /// The maximal number of chunks. With more and shorter chunks, less of the natural order would be kept.
 const CHUNKS: usize = 32;
 
-/// Returns the number of rows of a chunk for n rows.
-pub(super) fn rows_of_chunk(n: usize) -> usize {
-    let count = if n < CUT { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
+/// Returns the number of rows of a chunk for n rows, which are divided from `cut` rows on.
+pub(super) fn rows_of_chunk(n: usize, cut: usize) -> usize {
+    let count = if n < cut { 1 } else { (4 * (n / FOUR).max(1)).min(CHUNKS) };
     n.div_ceil(count)
 }
 
@@ -105,10 +108,10 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     /// with at least 4096 nodes per chunk if there are more than 4. Slabs usually need two colours, and an
     /// even number of chunks per colour keeps two threads busy.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        RowSets::chunked(pattern, rows_of_chunk(pattern.rows()))
+        RowSets::chunked(pattern, rows_of_chunk(pattern.rows(), CUT))
     }
 
-    /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, if half storage pays
+    /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, with chunks from 4096 nodes on, if half storage pays
     /// ([`gauss_seidel_over`](Cpu::gauss_seidel_over)).
     fn gauss_seidel<T: Real>(
         &self,

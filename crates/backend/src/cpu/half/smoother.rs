@@ -7,7 +7,7 @@ use super::kernel::BLOCKS;
 use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
-use crate::cpu::backend::rows_of_chunk;
+use crate::cpu::backend::{CUT_BLOCKS, rows_of_chunk};
 use crate::dense_blocks::square_block;
 use crate::range::{largest_storable, within};
 use crate::{
@@ -58,7 +58,10 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         }
         let layout = match sets {
             Some(sets) => Layout::new(sets),
-            None => Layout::new(&RowSets::chunked(a.pattern(), rows_of_chunk(a.pattern().rows()))),
+            None => {
+                let rows = rows_of_chunk(a.pattern().rows(), CUT_BLOCKS);
+                Layout::new(&RowSets::chunked(a.pattern(), rows))
+            }
         };
         let Some(layout) = layout else { return Ok(None) };
         let half = HalfMatrix::new(layout, a, &inverses)?;
