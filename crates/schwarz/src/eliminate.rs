@@ -171,7 +171,13 @@ fn accumulate<E: Real, I: Set<E>>(set: I, c: &mut Tile<E>, l: &Tile<E>, r: &Tile
 
 #[inline(always)]
 fn transpose<E: Real>(t: &Tile<E>) -> Tile<E> {
-    std::array::from_fn(|column| std::array::from_fn(|row| t[row][column]))
+    let mut transposed = *t;
+    for column in 0..SIDE {
+        for row in 0..SIDE {
+            transposed[column][row] = t[row][column];
+        }
+    }
+    transposed
 }
 
 /// Copies the part of a tile below the diagonal to the part above the diagonal.
@@ -200,7 +206,8 @@ fn invert_tile<E: Real, I: Set<E>>(set: I, t: &mut Tile<E>) -> E {
         least = least.min(pivot);
         d[k] = one / pivot;
         // Lanes up to the pivot are multiplied by zero, because a pack has no masked product.
-        let below: [E; SIDE] = std::array::from_fn(|i| if i > k { -one } else { zero });
+        let mut below = [zero; SIDE];
+        below[k + 1..].fill(-one);
         let zeros = I::Eight::zero(set);
         let factors = load::<E, E, I>(set, &t[k]).mul_add(I::Eight::splat(set, d[k]), zeros);
         let lanes = factors.mul_add(load(set, &below), zeros);

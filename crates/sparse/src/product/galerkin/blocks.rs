@@ -1,4 +1,7 @@
 //! Dense block products, in packs if the sizes are known at compile time.
+//!
+//! Loops fill arrays of packs: with several units of code generation, as by default in programs, `array::from_fn` is not
+//! inlined into kernels, and products take three times as long.
 
 use coarsen_core::Real;
 use coarsen_core::simd::{self, Pack, Set};
@@ -36,8 +39,11 @@ pub(super) fn add_in_registers<T: Real, R: Pack<T>, const Y: usize, const X: usi
     c: &mut [T],
 ) {
     let c = &mut c[..Y * R::LANES];
-    // SAFETY: C has Y rows with the length of a pack, guaranteed by the line above.
-    let mut sums: [R; Y] = std::array::from_fn(|y| unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) });
+    let mut sums = [R::zero(set); Y];
+    for (y, sum) in sums.iter_mut().enumerate() {
+        // SAFETY: C has Y rows with the length of a pack, guaranteed by the line above.
+        *sum = unsafe { R::load(set, c.as_ptr().add(y * R::LANES)) };
+    }
     for x in 0..X {
         let right = right(x);
         for (y, sum) in sums.iter_mut().enumerate() {
@@ -60,7 +66,10 @@ pub(super) fn add_to_block<T: Real, R: Pack<T>, const K: usize, const X: usize>(
     c: &mut [T],
 ) {
     let c = &mut c[..K * K];
-    let mut sums: [R; K] = std::array::from_fn(|y| row::<T, R, K>(set, c, y));
+    let mut sums = [R::zero(set); K];
+    for (y, sum) in sums.iter_mut().enumerate() {
+        *sum = row::<T, R, K>(set, c, y);
+    }
     for x in 0..X {
         let right = right(x);
         for (y, sum) in sums.iter_mut().enumerate() {

@@ -175,7 +175,11 @@ pub(super) fn affine_in_order<T: Real>(c: &mut [T]) {
 /// The 9 packs of a block of Q.
 #[inline(always)]
 pub(super) fn read<T: Real, R: Pack<T>>(set: R::Set, q: &[T]) -> [R; 9] {
-    std::array::from_fn(|e| whole(set, q, e))
+    let mut packs = [R::zero(set); 9];
+    for (e, pack) in packs.iter_mut().enumerate() {
+        *pack = whole(set, q, e);
+    }
+    packs
 }
 
 /// Writes the 9 packs of a block of Q.
