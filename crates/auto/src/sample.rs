@@ -53,7 +53,7 @@ pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
             let entries = known[own.clone()].iter_mut().zip(block.iter().step_by(b + 1));
             entries.for_each(|(entry, d)| *entry = (*d, d.abs().sqrt().recip()));
         }
-        into.extend_from_slice(&known[own]);
+        known[own].iter().for_each(|entry| into.push(*entry)); // faster than a copy of so few
         Some(())
     };
     let (mut on_row, mut on_columns) = (Vec::new(), Vec::new()); // those of a row, and of its columns

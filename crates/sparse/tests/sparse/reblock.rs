@@ -114,8 +114,8 @@ fn nodes_are_found_behind_a_head_of_scalars() {
 #[test]
 fn the_best_size_has_the_fewest_bytes() {
     let mut found = Vec::new();
-    for (b, holes) in [1, 2, 3, 4, 6].into_iter().flat_map(|b| (0..10).map(move |holes| (b, holes))) {
-        let n = 240;
+    for (b, holes) in [1_usize, 2, 3, 4, 6].into_iter().flat_map(|b| (0..10).map(move |holes| (b, holes))) {
+        let n = 240_usize;
         let stored = |i: usize, j: usize| i == j || (i * 7919 + j * 104_729) % 13 > holes;
         let mut offsets = vec![0];
         let mut columns = Vec::new();
