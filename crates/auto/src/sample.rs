@@ -8,7 +8,7 @@ const SAMPLED_ROWS: usize = 16_384;
 /// The number of consecutive block rows of a sample.
 const RUN_LENGTH: usize = 16;
 
-/// The number of diagonal blocks whose positions are remembered.
+/// The number of nodes whose diagonal entries are remembered, a power of two.
 const REMEMBERED: usize = 4096;
 
 /// What a sample of the rows shows. It does not depend on the units of the unknowns. A coupling is |a_ij| / √(a_ii a_jj).
@@ -41,38 +41,44 @@ pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
     let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
     // The sums over the rows with couplings, and their number.
     let (mut uniformity, mut mixed, mut couplings, mut coupled) = (0.0, 0.0, 0.0, 0.0);
-    let mut positions = vec![(usize::MAX, 0); REMEMBERED];
-    let mut diagonal_block = |j: usize| {
-        let (of, at) = &mut positions[j % REMEMBERED];
-        if *of != j {
-            (*of, *at) = (j, a.pattern().find(j, j)?);
+    // Nodes, and the entries d of their diagonal blocks with |d|^-½.
+    let places = nodes.next_power_of_two().min(REMEMBERED);
+    let (mut remembered, mut known) = (vec![usize::MAX; places], vec![(0.0, 0.0); places * b]);
+    let mut diagonal = |j: usize, into: &mut Vec<(f64, f64)>| {
+        let place = j & (places - 1);
+        let own = place * b..(place + 1) * b;
+        if remembered[place] != j {
+            let block = a.value(a.pattern().find(j, j)?);
+            remembered[place] = j;
+            let entries = known[own.clone()].iter_mut().zip(block.iter().step_by(b + 1));
+            entries.for_each(|(entry, d)| *entry = (*d, d.abs().sqrt().recip()));
         }
-        Some(a.value(*at))
+        known[own].iter().for_each(|entry| into.push(*entry)); // faster than a copy of so few
+        Some(())
     };
-    let mut row = Vec::new(); // its column, block and the diagonal block of the column, for each block
+    let (mut on_row, mut on_columns) = (Vec::new(), Vec::new()); // those of a row, and of its columns
     for k in 0..runs {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
         let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN_LENGTH)) as f64;
         let first = k * step + irregular as usize;
         let sampled = if whole { 0..nodes } else { first..nodes.min(first + RUN_LENGTH) };
         for i in sampled {
-            let Some(diagonal) = diagonal_block(i) else { return nothing };
-            row.clear();
-            for (j, block) in a.row(i) {
-                let Some(other) = diagonal_block(j) else { return nothing };
-                row.push((j, block, other));
+            on_row.clear();
+            on_columns.clear();
+            let mut columns = a.pattern().row(i).iter().map(|&j| j as usize);
+            if diagonal(i, &mut on_row).is_none() || !columns.all(|j| diagonal(j, &mut on_columns).is_some())
+            {
+                return nothing;
             }
-            for at in (0..b).map(|r| r * b + r) {
-                let own = diagonal[at];
-                let root = own.abs().sqrt();
+            for (r, &(own, root)) in on_row.iter().enumerate() {
                 let (mut strongest, mut sum, mut same, mut others) = (0.0_f64, 0.0, 0.0, 0.0);
-                for &(j, block, other) in &row {
-                    let (value, other) = (own.signum() * block[at], other[at]);
+                for ((j, block), of_column) in a.row(i).zip(on_columns.chunks_exact(b)) {
+                    let (value, (other, other_root)) = (own.signum() * block[r * b + r], of_column[r]);
                     let one_sign = own * other > 0.0; // false for NaN
                     if !one_sign {
                         return nothing;
                     }
-                    let coupling = value / root / other.abs().sqrt();
+                    let coupling = value * root * other_root;
                     (constants, scaled) = (constants + value, scaled + coupling);
                     if j != i {
                         strongest = strongest.max(coupling.abs());

@@ -17,8 +17,8 @@ pub struct Iteration<'a, V: Vector> {
     /// if the square of ‖b‖₂ overflows or underflows, since methods then solve a scaled system.
     pub x: Option<&'a V>,
     /// The smallest and the largest Ritz value of M⁻¹A, if the method computes them (`Cg` with `check_every` = 1); `None`
-    /// before the first. Both lie between the extreme eigenvalues of M⁻¹A. They are computed in the call, whose cost grows
-    /// with the number of iterations, not with the size of the system.
+    /// before the first. Both lie between the extreme eigenvalues of M⁻¹A, up to their accuracy of three digits. They are
+    /// computed in the call, whose cost grows with the number of iterations, not with the size of the system.
     pub ritz_values: Option<&'a dyn Fn() -> Option<[f64; 2]>>,
 }
 

@@ -21,7 +21,7 @@ use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read, round_off};
 use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
-use crate::spectrum::Tridiagonal;
+use crate::spectrum::{MONITORED, Tridiagonal, WIDTH};
 
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
 ///
@@ -69,7 +69,7 @@ impl<V: Vector> Cg<V> {
     /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3). Its first 1024 rows are
     /// stored.
     pub fn eigenvalues(&self) -> Option<[V::Real; 2]> {
-        self.lanczos.extremes().map(|ends| ends.map(V::Real::from_f64))
+        self.lanczos.extremes(WIDTH).map(|ends| ends.map(V::Real::from_f64))
     }
 }
 
@@ -115,7 +115,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                     if keeps_coefficients {
                         lanczos.push_step(positive[0].value.as_f64(), positive[1].value.as_f64());
                     }
-                    test.check_positive(rr, positive, x, Some(&|| lanczos.extremes()))?;
+                    test.check_positive(rr, positive, x, Some(&|| lanczos.extremes(MONITORED)))?;
                     if let Some(share) = self.replace_residual
                         && rr.sqrt() <= share * test.recomputed
                     {
@@ -138,7 +138,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 rho = next;
             }
         })?;
-        let positive = lanczos.extremes().filter(|ends| ends[0] > 0.0);
+        let positive = lanczos.extremes(WIDTH).filter(|ends| ends[0] > 0.0);
         Ok(Report { condition: positive.map(|[low, high]| V::Real::from_f64(high / low)), ..report })
     }
 

@@ -5,14 +5,19 @@
 //! | ω | `omega` |
 //! | D = diag(A), or dᵢ = Σⱼ \|aᵢⱼ\| if `l1` | `Diagonal::d` holds ω D⁻¹ |
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Merged, Reused, Setup, SetupError, Update};
+use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::{one, zero};
 
 use crate::checks;
+
+/// The number of nodes per task of a setup.
+const LEAF: usize = 1024;
 
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
@@ -52,33 +57,49 @@ impl Jacobi {
     /// Writes ω dᵢ⁻¹ for every row of a finite A to `d`, and returns the kind of M. Nothing is written if a
     /// diagonal entry is zero or V cannot hold ω dᵢ⁻¹.
     fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<PreconditionerKind, SetupError> {
-        let b = a.block().0;
-        let entry = |row: usize| -> T {
-            let (i, within) = (row / b, row % b);
+        let (nodes, b, parallel) = (a.pattern().rows(), a.block().0, parallel::worth(a.nnz()));
+        // The divisor of scalar row r of node i, whose diagonal block is `own`.
+        let divisor = |i: usize, own: Option<&[T]>, r: usize| -> T {
             if self.l1 {
-                let sum =
-                    |block: &[T]| block[within * b..(within + 1) * b].iter().map(|v| v.abs()).sum::<T>();
+                let sum = |block: &[T]| block[r * b..(r + 1) * b].iter().map(|v| v.abs()).sum::<T>();
                 a.row(i).map(|(_, block)| sum(block)).sum()
             } else {
-                a.get(row, row)
+                own.map_or(T::zero(), |own| own[r * (b + 1)])
             }
         };
-        let mut kind = PreconditionerKind::Symmetric;
-        for row in 0..a.shape().0 {
-            let divisor = entry(row);
-            if divisor == T::zero() {
-                return Err(SetupError::ZeroDiagonal { row, method: "jacobi" });
+        let own = |i: usize| a.pattern().find(i, i).map(|at| a.value(at));
+        let check = |nodes: Range<usize>| {
+            let mut kind = PreconditionerKind::Symmetric;
+            for i in nodes {
+                let own = own(i);
+                for r in 0..b {
+                    let divisor = divisor(i, own, r);
+                    if divisor == T::zero() {
+                        return Err(SetupError::ZeroDiagonal { row: i * b + r, method: "jacobi" });
+                    }
+                    let value = self.omega / divisor.as_f64();
+                    let stored = V::from_f64(value);
+                    if !stored.is_finite() || stored == V::zero() {
+                        let what = "the inverted diagonal";
+                        return Err(Error::Range { what, value, storage: V::NAME }.into());
+                    }
+                    if divisor < T::zero() {
+                        kind = PreconditionerKind::Linear; // M is not positive definite
+                    }
+                }
             }
-            let value = self.omega / divisor.as_f64();
-            let stored = V::from_f64(value);
-            if !stored.is_finite() || stored == V::zero() {
-                return Err(Error::Range { what: "the inverted diagonal", value, storage: V::NAME }.into());
+            Ok(kind)
+        };
+        let kind = tree(0..nodes, LEAF, parallel, &check, &|first, second| Ok(first?.max(second?)))?;
+        let write = |(nodes, d): (Range<usize>, Groups<&mut [V]>)| {
+            for (i, d) in nodes.zip(d.0.chunks_exact_mut(b)) {
+                let own = own(i);
+                for (r, d) in d.iter_mut().enumerate() {
+                    *d = V::from_f64(self.omega / divisor(i, own, r).as_f64());
+                }
             }
-            if divisor < T::zero() {
-                kind = PreconditionerKind::Linear; // M is not positive definite
-            }
-        }
-        d.iter_mut().enumerate().for_each(|(row, d)| *d = V::from_f64(self.omega / entry(row).as_f64()));
+        };
+        each((0..nodes, Groups(d, b)), LEAF, parallel, &write);
         Ok(kind)
     }
 }

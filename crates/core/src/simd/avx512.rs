@@ -50,7 +50,7 @@ const fn single<S: Real>() -> bool {
 pub(super) struct Register<R>(R);
 
 macro_rules! pack {
-    ($real:ty, $register:ty, $zero:ident, $splat:ident, $store:ident, $fma:ident, $all32:expr, $all64:expr, $first32:ident, $first64:ident, $sum:ident, $put:ident) => {
+    ($real:ty, $register:ty, $zero:ident, $splat:ident, $store:ident, $fma:ident, $abs:expr, $all32:expr, $all64:expr, $first32:ident, $first64:ident, $sum:ident, $put:ident) => {
         impl Pack<$real> for Register<$register> {
             type Set = Avx512;
             const LANES: usize = size_of::<$register>() / size_of::<$real>();
@@ -100,6 +100,12 @@ macro_rules! pack {
             }
 
             #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: see the top of this file.
+                Self(unsafe { $abs(self.0) })
+            }
+
+            #[inline(always)]
             fn sum_first<const N: usize>(self) -> $real {
                 // SAFETY: see the top of this file.
                 unsafe { $sum::<N>(self.0) }
@@ -115,6 +121,7 @@ pack!(
     _mm256_set1_pd,
     _mm256_storeu_pd,
     _mm256_fmadd_pd,
+    |r| _mm256_andnot_pd(_mm256_set1_pd(-0.0), r),
     |p| _mm256_cvtps_pd(_mm_loadu_ps(p)),
     |p| _mm256_loadu_pd(p),
     four_as_f64,
@@ -129,6 +136,7 @@ pack!(
     _mm512_set1_pd,
     _mm512_storeu_pd,
     _mm512_fmadd_pd,
+    |r| _mm512_abs_pd(r),
     |p| _mm512_cvtps_pd(_mm256_loadu_ps(p)),
     |p| _mm512_loadu_pd(p),
     eight_as_f64,
@@ -143,6 +151,7 @@ pack!(
     _mm_set1_ps,
     _mm_storeu_ps,
     _mm_fmadd_ps,
+    |r| _mm_andnot_ps(_mm_set1_ps(-0.0), r),
     |p| _mm_loadu_ps(p),
     |p| _mm256_cvtpd_ps(_mm256_loadu_pd(p)),
     four_singles,
@@ -157,6 +166,7 @@ pack!(
     _mm256_set1_ps,
     _mm256_storeu_ps,
     _mm256_fmadd_ps,
+    |r| _mm256_andnot_ps(_mm256_set1_ps(-0.0), r),
     |p| _mm256_loadu_ps(p),
     |p| _mm512_cvtpd_ps(_mm512_loadu_pd(p)),
     eight_singles,

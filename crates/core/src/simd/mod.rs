@@ -105,6 +105,8 @@ mod tests {
         assert_eq!(all.sum_first::<N>(), exact, "{N} of {} lanes", P::LANES);
         assert_eq!(first.sum_first::<N>(), exact, "the first {N} of {} lanes", P::LANES);
         assert_eq!(first.mul_add(ones, ones).sum_first::<N>(), exact + V::from_f64(N as f64));
+        let negative = first.mul_add(P::splat(set, V::from_f64(-1.0)), P::zero(set));
+        assert_eq!((negative.sum_first::<N>(), negative.abs().sum_first::<N>()), (-exact, exact));
         let mut back = [V::zero(); 8];
         // SAFETY: eight numbers are writable, and a pack has no more lanes.
         unsafe { first.mul_add(P::splat(set, V::from_f64(3.0)), ones).store(back.as_mut_ptr()) };

@@ -45,6 +45,9 @@ pub trait Pack<V: Real>: Copy {
     /// self · a + b, rounded once if the set has a fused multiply-add.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
+    /// The absolute value of every lane.
+    fn abs(self) -> Self;
+
     /// The sum of the first N lanes, in a fixed order; the other lanes are ignored.
     fn sum_first<const N: usize>(self) -> V;
 }

@@ -95,6 +95,11 @@ impl<V: Real, I: Set<V>, const L: usize> Pack<V> for Lanes<V, I, L> {
     }
 
     #[inline(always)]
+    fn abs(self) -> Self {
+        Self(self.0.map(|v| v.abs()), self.1)
+    }
+
+    #[inline(always)]
     fn sum_first<const N: usize>(self) -> V {
         let mut sum = self.0[0];
         for k in 1..N {

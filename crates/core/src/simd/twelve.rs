@@ -74,6 +74,11 @@ impl<V: Real, E: Pack<V>, F: Pack<V, Set = E::Set>> Pack<V> for Twelve<V, E, F> 
     }
 
     #[inline(always)]
+    fn abs(self) -> Self {
+        Self(self.0.abs(), self.1.abs(), PhantomData)
+    }
+
+    #[inline(always)]
     fn sum_first<const N: usize>(self) -> V {
         const { assert!(N == 12) };
         self.0.sum_first::<8>() + self.1.sum_first::<4>()

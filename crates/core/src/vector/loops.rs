@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::Real;
 use crate::parallel::{self, LEAF, each, tree};
-use crate::simd::{self, Kernel, Set};
+use crate::simd::{self, Kernel, Pack, Set};
 use crate::vector_loops::Loops;
 
 impl<T: Real> Loops<T> {
@@ -29,36 +29,49 @@ impl<T: Real> Loops<T> {
 /// The number of independent partial sums of a leaf.
 const LANES: usize = 16;
 
-/// N sums over a leaf; `term` computes the N summands of index i from `(x[i], y[i])`.
-struct Leaf<'a, T, F> {
+/// Σ xᵢyᵢ over a leaf, and for N = 2 also Σ |xᵢyᵢ|.
+///
+/// Products and sums are rounded separately, so that every instruction set gives the same bits. In packs, because the
+/// compiler does not vectorise two sums.
+struct Leaf<'a, T, const N: usize> {
     x: &'a [T],
     y: &'a [T],
-    term: F,
 }
 
-impl<T: Real, F: Fn(f64, f64) -> [f64; N], const N: usize> Kernel<T> for Leaf<'_, T, F> {
+impl<T: Real, const N: usize> Kernel<f64> for Leaf<'_, T, N> {
     type Output = [f64; N];
 
     #[inline(always)]
-    fn run<I: Set<T>>(self, _: I) -> [f64; N] {
-        let mut sums = [[0.0; LANES]; N];
+    fn run<I: Set<f64>>(self, set: I) -> [f64; N] {
+        const { assert!(N == 1 || N == 2) };
+        let (zero, one) = (I::Eight::zero(set), I::Eight::splat(set, 1.0));
+        let mut sums = [[zero; LANES / 8]; N];
         let (xs, ys) = (self.x.chunks_exact(LANES), self.y.chunks_exact(LANES));
         let tail = xs.remainder().iter().zip(ys.remainder()).enumerate();
         for (x, y) in xs.zip(ys) {
-            for lane in 0..LANES {
-                let t = (self.term)(x[lane].as_f64(), y[lane].as_f64());
-                for k in 0..N {
-                    sums[k][lane] += t[k];
+            for half in 0..LANES / 8 {
+                // SAFETY: each chunk has LANES numbers.
+                let [x, y] = [x, y].map(|v| unsafe { I::Eight::load::<T>(set, v.as_ptr().add(8 * half)) });
+                let product = x.mul_add(y, zero);
+                sums[0][half] = product.mul_add(one, sums[0][half]);
+                if N == 2 {
+                    sums[1][half] = product.abs().mul_add(one, sums[1][half]);
                 }
             }
         }
-        for (lane, (x, y)) in tail {
-            let t = (self.term)(x.as_f64(), y.as_f64());
-            for k in 0..N {
-                sums[k][lane] += t[k];
+        let mut lanes = [[0.0; LANES]; N];
+        for (lanes, sums) in lanes.iter_mut().zip(sums) {
+            for (lanes, sum) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(sums) {
+                // SAFETY: eight numbers are writable.
+                unsafe { sum.store(lanes.as_mut_ptr()) };
             }
         }
-        sums.map(|lanes| lanes.iter().sum())
+        for (lane, (x, y)) in tail {
+            let product = x.as_f64() * y.as_f64();
+            let terms = [product, product.abs()];
+            lanes.iter_mut().zip(terms).for_each(|(lanes, term)| lanes[lane] += term);
+        }
+        lanes.map(|lanes| lanes.iter().sum())
     }
 }
 
@@ -75,7 +88,7 @@ impl<T: Real> Kernel<T> for Advance<'_, T> {
     type Output = [f64; 1];
 
     #[inline(always)]
-    fn run<I: Set<T>>(self, set: I) -> [f64; 1] {
+    fn run<I: Set<T>>(self, _: I) -> [f64; 1] {
         let Self { x, r, p, q, a } = self;
         for k in 0..r.len().min(q.len()) {
             r[k] -= a * q[k];
@@ -84,7 +97,7 @@ impl<T: Real> Kernel<T> for Advance<'_, T> {
             x[k] += a * p[k];
         }
         // This pass reads r from the first-level cache.
-        Leaf { x: r, y: r, term: |a: f64, b: f64| [a * b] }.run(set)
+        simd::run(Leaf { x: r, y: r })
     }
 }
 
@@ -205,16 +218,14 @@ fn dots<T: Real>(x: &[T], with: &[&[T]], sums: &mut [f64]) {
 
 /// [`dots`] of N vectors in one pass, leaf by leaf.
 fn dots_of<T: Real, const N: usize>(x: &[T], with: [&[T]; N]) -> [f64; N] {
-    let product = |a: f64, b: f64| [a * b];
-    let body = |r: Range<usize>| {
-        with.map(|y| simd::run(Leaf { x: &x[r.clone()], y: &y[r.clone()], term: product })[0])
-    };
+    let body =
+        |r: Range<usize>| with.map(|y| simd::run(Leaf::<T, 1> { x: &x[r.clone()], y: &y[r.clone()] })[0]);
     tree(0..x.len(), LEAF, parallel::worth(x.len()), &body, &add)
 }
 
 /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of one leaf.
 fn products<T: Real>(x: &[T], y: &[T]) -> [f64; 2] {
-    simd::run(Leaf { x, y, term: |a: f64, b: f64| [a * b, (a * b).abs()] })
+    simd::run(Leaf { x, y })
 }
 
 /// Σ xᵢyᵢ and Σ |xᵢyᵢ| of pairs of vectors of the same length, in passes over up to three pairs.

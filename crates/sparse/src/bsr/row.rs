@@ -1,5 +1,7 @@
 //! Σₖ Aₖ x_{jₖ} over the blocks of one row: the inner kernel of products, relaxation and substitution.
 
+use std::ops::Range;
+
 use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set, prefetch};
 
@@ -135,6 +137,8 @@ unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     // SAFETY: guaranteed by the caller; each branch reads exactly the entries of the row.
     unsafe {
         match columns.len() {
+            1 => rest::<V, S, I>(set, values, c, 0..1, x),
+            2 => rest::<V, S, I>(set, values, c, 0..2, x),
             3 => short::<V, S, I, P, 3>(set, values, c, x),
             4 => short::<V, S, I, P, 4>(set, values, c, x),
             5 => short::<V, S, I, P, 5>(set, values, c, x),
@@ -181,7 +185,7 @@ unsafe fn long<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     n: usize,
     x: *const V,
 ) -> V {
-    let (mut sums, mut rest, mut k) = (P::zero(set), V::zero(), 0);
+    let (mut sums, mut k) = (P::zero(set), 0);
     while k + 4 <= n {
         // SAFETY: n values and columns are readable, guaranteed by the caller.
         unsafe {
@@ -190,14 +194,26 @@ unsafe fn long<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
         }
         k += 4;
     }
-    while k < n {
-        // SAFETY: as above.
-        unsafe {
-            rest = set.mul_add((*values.add(k)).to(), *x.add(*columns.add(k) as usize), rest);
-        }
-        k += 1;
+    // SAFETY: as above.
+    sums.sum_first::<4>() + unsafe { rest::<V, S, I>(set, values, columns, k..n, x) }
+}
+
+/// The sum over some entries of a row, one after the other.
+#[inline(always)]
+unsafe fn rest<V: Real, S: Real, I: Set<V>>(
+    set: I,
+    values: *const S,
+    columns: *const u32,
+    entries: Range<usize>,
+    x: *const V,
+) -> V {
+    let mut sum = V::zero();
+    for k in entries {
+        // SAFETY: the caller guarantees that these values and columns are readable and that x has an entry at each
+        // column.
+        sum = unsafe { set.mul_add((*values.add(k)).to(), *x.add(*columns.add(k) as usize), sum) };
     }
-    sums.sum_first::<4>() + rest
+    sum
 }
 
 /// Adds the products of N ≤ 4 entries with x to `sums`. The entries of x are loaded one by one, which is

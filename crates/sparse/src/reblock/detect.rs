@@ -56,8 +56,8 @@ pub fn block_sizes(scalars: &Pattern) -> Vec<Blocking> {
 /// fill only half of their common blocks.
 /// For a large pattern, a sample of its rows selects the size, and one pass over all rows compares that size
 /// with scalars.
-/// *Cost* one pass over the pattern, and one per size over a sample. If the pass over all rows contradicts
-/// the sample, the cost is that of [`block_sizes`].
+/// *Cost* one pass over the pattern, and one per size over a sample, which ends once a size is worse than scalars. If the
+/// pass over all rows contradicts the sample, the cost is that of [`block_sizes`].
 ///
 /// ```
 /// use coarsen_sparse::{Pattern, detect_block_size};
@@ -74,33 +74,51 @@ impl Blocking {
     /// *Cost* as [`detect_block_size`].
     pub fn best(scalars: &Pattern) -> Option<Self> {
         let whole = 0..scalars.rows();
-        if scalars.rows() > 2 * RUNS * RUN {
-            let runs: Vec<_> = (0..RUNS).map(|run| run * (scalars.rows() - RUN) / (RUNS - 1)).collect();
-            let sample = |size: usize| {
-                let run = |&start: &usize| start.div_ceil(size) * size..(start + RUN) / size * size;
-                Self::counted(scalars, size, &runs.iter().map(run).collect::<Vec<_>>())
-            };
-            let size = Self::fewest_bytes(sizes(scalars).map(sample)).map_or(1, |best| best.size);
-            if size == 1 {
-                return None;
-            }
-            let [scalar, best] =
-                [1, size].map(|size| Self::counted(scalars, size, std::slice::from_ref(&whole)));
-            if Self::fewest_bytes([scalar, best].into_iter()).is_some_and(|best| best.size == size) {
-                return Some(best);
-            }
+        if scalars.rows() <= 2 * RUNS * RUN {
+            return Self::best_of(scalars, |_| vec![whole.clone()]);
+        }
+        let starts = (0..RUNS).map(|run| run * (scalars.rows() - RUN) / (RUNS - 1));
+        let run = |start: usize, size: usize| start.div_ceil(size) * size..(start + RUN) / size * size;
+        let size =
+            Self::best_of(scalars, |size| starts.clone().map(|start| run(start, size)).collect())?.size;
+        let [scalar, best] = [1, size].map(|size| Self::counted(scalars, size, std::slice::from_ref(&whole)));
+        if Self::fewest_bytes([scalar, best].into_iter()).is_some_and(|best| best.size == size) {
+            return Some(best);
         }
         Self::fewest_bytes(block_sizes(scalars).into_iter()).filter(|best| best.size > 1)
     }
 
+    /// The best size for some rows, which begin and end with whole blocks of a size; `None` if scalars are best.
+    fn best_of(scalars: &Pattern, rows: impl Fn(usize) -> Vec<Range<usize>>) -> Option<Self> {
+        let most = Self::counted(scalars, 1, &rows(1)).bytes;
+        let blocked = sizes(scalars).filter(|size| *size > 1);
+        Self::fewest_bytes(blocked.filter_map(|size| Self::within(scalars, size, &rows(size), most)))
+    }
+
+    /// The counts for one size, unless its blocks are not half full or need more bytes than `most`. The count ends once
+    /// this is known.
+    fn within(scalars: &Pattern, size: usize, ranges: &[Range<usize>], most: usize) -> Option<Self> {
+        let (entries, rows) = extent(scalars, ranges);
+        let (area, others) = (size * size, rows / size * 8);
+        let most = (2 * entries / area).min(most.checked_sub(others)? / (8 * area + 4));
+        let mut blocks = 0;
+        for i in ranges.iter().flat_map(|range| range.start / size..range.end / size) {
+            blocks += blocks_of_row(scalars, i, (size, size));
+            if blocks > most {
+                return None;
+            }
+        }
+        Some(Self::new(size, blocks, (entries, rows)))
+    }
+
     /// Counts the blocks of one size in ranges of whole block rows. The ranges are in scalar rows.
     fn counted(scalars: &Pattern, size: usize, ranges: &[Range<usize>]) -> Self {
-        let (mut blocks, mut entries, mut rows) = (0, 0, 0);
-        for range in ranges {
-            blocks += count_blocks(scalars, size, range.start / size..range.end / size);
-            entries += scalars.offsets()[range.end] - scalars.offsets()[range.start];
-            rows += range.len();
-        }
+        let count = |range: &Range<usize>| count_blocks(scalars, size, range.start / size..range.end / size);
+        Self::new(size, ranges.iter().map(count).sum(), extent(scalars, ranges))
+    }
+
+    /// The storage of some rows with so many entries in so many blocks.
+    fn new(size: usize, blocks: usize, (entries, rows): (usize, usize)) -> Self {
         let fill = if blocks == 0 { 1.0 } else { entries as f64 / (blocks * size * size) as f64 };
         Self { size, blocks, fill, bytes: blocks * (8 * size * size + 4) + rows / size * 8 }
     }
@@ -111,6 +129,12 @@ impl Blocking {
         let half_full = |b: &Self| b.blocks > 0 && b.fill >= 0.5;
         of.rev().filter(half_full).min_by_key(|b| b.bytes)
     }
+}
+
+/// The numbers of entries and of scalar rows in ranges of rows.
+fn extent(scalars: &Pattern, ranges: &[Range<usize>]) -> (usize, usize) {
+    let entries = ranges.iter().map(|range| scalars.offsets()[range.end] - scalars.offsets()[range.start]);
+    (entries.sum(), ranges.iter().map(Range::len).sum())
 }
 
 /// The block sizes that tile a pattern.

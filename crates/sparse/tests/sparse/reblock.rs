@@ -109,3 +109,26 @@ fn nodes_are_found_behind_a_head_of_scalars() {
     }
     assert_eq!(detect_block_size(&Pattern::new(n, offsets, columns).unwrap()), 3);
 }
+
+/// Counts that end early give the size that complete counts give, for blocks with ever more holes.
+#[test]
+fn the_best_size_has_the_fewest_bytes() {
+    let mut found = Vec::new();
+    for (b, holes) in [1_usize, 2, 3, 4, 6].into_iter().flat_map(|b| (0..10).map(move |holes| (b, holes))) {
+        let n = 240_usize;
+        let stored = |i: usize, j: usize| i == j || (i * 7919 + j * 104_729) % 13 > holes;
+        let mut offsets = vec![0];
+        let mut columns = Vec::new();
+        for i in 0..n {
+            let near = (i / b).saturating_sub(1) * b..((i / b + 2) * b).min(n);
+            columns.extend(near.filter(|&j| stored(i, j)).map(|j| j as u32));
+            offsets.push(columns.len());
+        }
+        let pattern = Pattern::new(n, offsets, columns).unwrap();
+        let half_full = block_sizes(&pattern).into_iter().rev().filter(|size| size.fill >= 0.5);
+        let best = half_full.min_by_key(|size| size.bytes).unwrap();
+        assert_eq!(detect_block_size(&pattern), best.size, "{b}, {holes}");
+        found.push(best.size);
+    }
+    assert!([1, 2, 3].iter().all(|size| found.contains(size)));
+}
