@@ -55,6 +55,8 @@
 
 mod air;
 mod crossing;
+#[cfg(feature = "opencl")]
+mod device_step;
 mod drawing;
 mod fault;
 mod material;
