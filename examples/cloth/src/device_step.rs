@@ -1,10 +1,11 @@
-//! Steps on an OpenCL device ([`DeviceSteps`]): stretching and bending of sheets with held vertices that do not move.
+//! Steps on an OpenCL device ([`DeviceSteps`]): stretching and bending of sheets, and contact and friction with obstacles, of which
+//! none moves.
 
 use std::any::Any;
 use std::ops::RangeInclusive;
 
 use coarsen::StepFault;
-use coarsen::elastic::{ElementKernel, ImplicitEuler, Potential};
+use coarsen::elastic::{ElementKernel, ImplicitEuler, Plus, Potential};
 use coarsen::optimize::DescentOutcome;
 use coarsen::prelude::*;
 use examples_run::Failure;
@@ -49,13 +50,18 @@ pub(crate) fn energies(
             fixed.motion.moves(),
             "on a device nothing moves by a formula; take a scene without motion and seams",
         ),
-        (!forces.second.first.parts().is_empty(), "a device has no obstacles; take a scene without"),
         (fixed.air.density > 0.0, "a device has no air; take --air 0"),
         (fixed.air.damping > 0.0, "a device has no damping; leave out --damping"),
     ];
     match reasons.iter().find(|(holds, _)| *holds) {
         Some((_, reason)) => Err((*reason).to_owned()),
-        None => forces.first.first.kernels().map_err(|error| error.to_string()),
+        None => {
+            let (cloth, Plus { first: obstacles, second: Plus { first: frictions, .. }, .. }) =
+                (&forces.first.first, &forces.second);
+            let all = [cloth.kernels(), obstacles.kernels(), frictions.kernels()];
+            let all = all.into_iter().collect::<Result<Vec<_>, _>>();
+            all.map(|all| all.concat()).map_err(|error| error.to_string())
+        }
     }
 }
 

@@ -226,8 +226,8 @@ pub(crate) struct Method {
     #[arg(long, default_value_t = 5, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. With --solver mas and --no-self-contact, an OpenCL
-    /// device computes whole steps and the host reads frames, if nothing moves by a formula and the scene has neither obstacles
-    /// nor air (--air 0).
+    /// device computes whole steps and the host reads frames, if there is no air (--air 0) and nothing moves by a formula; planes,
+    /// balls and bars may be there, also with friction.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: BackendOption,
 }

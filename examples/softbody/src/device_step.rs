@@ -1,6 +1,7 @@
-//! Time steps on an OpenCL device ([`DeviceSteps`]); the host reads the frame. The device has neither obstacles nor contact of bodies, nor their friction. So the host tests
-//! each step: if something is within the reach of a contact at its start or its end, or bounds the displacement, the host computes
-//! this step. Friction acts on what touches at the start. So the energies of contact and friction of all other steps are 0.
+//! Time steps on an OpenCL device ([`DeviceSteps`]); the host reads the frame. The device has no contact of bodies. So where a scene
+//! has it, the host tests each step: if bodies are within the reach of contact at its start or its end, or contact bounds the
+//! displacement, the host computes this step. Friction acts on what touches at the start. So the energies of this contact and its
+//! friction in all other steps are 0.
 //!
 //! The host has its own solver for these steps, which is set up in any case: setup and device memory are doubled.
 
@@ -101,15 +102,10 @@ pub(crate) fn energies(
     nodes.sort_unstable();
     nodes.dedup();
     let pins = all_pins(crate::step::pins(forces), nodes).map_err(|error| error.to_string())?;
-    let is_body = |part: &mut Box<dyn Part>| !part.is_contact() && part.pins().is_none();
+    let is_body = |part: &mut Box<dyn Part>| !part.is_body_contact() && part.pins().is_none();
     let parts = forces.parts_mut().iter_mut().filter_map(|part| is_body(part).then(|| part.kernels()));
     let kernels = parts.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?.concat();
-    match kernels.iter().any(|kernel| kernel.bounds_steps) {
-        true => {
-            Err("an energy bounds the displacement, and the start of a step there ignores that".to_owned())
-        }
-        false => Ok((kernels, pins)),
-    }
+    Ok((kernels, pins))
 }
 
 /// The pins of a frame as pins of all `nodes` that are ever attached, with a stiffness of 0 where they are free: so the elements
@@ -123,15 +119,20 @@ fn all_pins(now: &Attachments, nodes: Vec<u32>) -> Result<ElementKernel, BodyErr
     Ok(ElementKernel { data, elements: nodes, ..pins })
 }
 
-/// Whether nothing is in contact at x; not so if it is not known.
+/// Whether no bodies are in contact at x; not so if it is not known.
 fn is_clear(forces: &mut Forces, x: &[f64]) -> Result<bool, ContactError> {
-    let Depths { contacts, obstacles, bodies } = Depths::of(forces, None, x)?;
-    Ok(contacts == 0 && ![obstacles, bodies].into_iter().flatten().any(f64::is_nan))
+    let mut depths = Depths::default();
+    body_contacts(forces).try_for_each(|part| part.add_depths(x, &mut depths))?;
+    Ok(depths.contacts == 0 && !depths.bodies.is_some_and(f64::is_nan))
+}
+
+/// Contact that the device does not have.
+fn body_contacts(forces: &mut Forces) -> impl Iterator<Item = &mut Box<dyn Part>> {
+    forces.parts_mut().iter_mut().filter(|part| part.is_body_contact())
 }
 
 /// The largest part of a displacement for which contact is known to be free of collisions.
 fn contact_bound(forces: &mut Forces, x: &[f64], d: &[f64]) -> f64 {
-    let contacts = forces.parts_mut().iter_mut().filter(|part| part.is_contact());
-    let bounds = contacts.map(|part| part.max_step(x, d));
+    let bounds = body_contacts(forces).map(|part| part.max_step(x, d));
     bounds.fold(f64::INFINITY, |least, bound| if bound <= least || bound.is_nan() { bound } else { least })
 }

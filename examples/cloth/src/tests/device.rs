@@ -89,6 +89,20 @@ fn interrupted_runs_on_a_device_continue() {
     assert_eq!(rows[4].energy.to_bits(), continued[4].energy.to_bits());
 }
 
+/// Sheets above the ground, and one that falls on a ball which turns below it, with friction.
+#[test]
+fn obstacles_are_those_of_the_cpu() {
+    let words = "--tolerance 1e-10 --iterations 400 --inner 2000";
+    for scene in ["pinned", "drooping"] {
+        if agrees_with_cpu(scene, &format!("--scene {scene} --vertices 81 {words}"), 0.125).is_none() {
+            return;
+        }
+    }
+    let sphere = format!("--scene sphere --vertices 49 {words} --frame-steps 9");
+    let rows = agrees_with_cpu("sphere", &sphere, 1.0 / 6.0).unwrap();
+    assert!(rows[4].contacts > 0 && rows[4].work != 0.0, "{rows:?}");
+}
+
 /// What a device does not compute is named.
 #[test]
 fn reasons_for_the_host_are_named() {
@@ -109,7 +123,6 @@ fn reasons_for_the_host_are_named() {
         (format!("--scene {file} --no-self-contact --solver mas"), "--air 0"),
         (format!("{alone} --damping 0.1"), "--damping"),
         (format!("{alone} --obstacles constraints"), "--obstacles"),
-        (format!("--scene pinned {ALONE}"), "obstacles"),
         (format!("--scene twist {ALONE}"), "motion"),
     ] {
         assert!(reason(&words).contains(part), "{words}: {}", reason(&words));
