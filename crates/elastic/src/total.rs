@@ -8,7 +8,7 @@ use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
 use crate::{BodyError, ElementKernel};
 
-/// The sum Σ E_k of one or more energies of the same nodes; all parts have the same type or are boxed.
+/// The sum Σ E_k of energies of the same nodes; all parts have the same type or are boxed.
 ///
 /// Its sparsity pattern is the union of all patterns. A part whose pattern equals the union adds its Hessian
 /// in place. Any other part adds it through a map. Put the part with the largest pattern first. *Memory*: a
