@@ -5,6 +5,7 @@
 //   TINY     its smallest normal number
 //   COMMON   the number of numbers that all elements read
 //   BOUNDED  if elements bound steps
+//   RENEWED  if numbers of elements are computed at the start of a step
 //   EMPTY    if there are no elements, whose DATA is then not known
 // The source of an energy defines the functions of one element, and is compiled after this file.
 //
@@ -40,6 +41,13 @@ void coarsen_element_hessian(__global const REAL *data, __global const REAL *com
 REAL coarsen_element_max_step(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL (*d)[3]);
 #else
 #define coarsen_element_max_step(data, common, x, d) INFINITY
+#endif
+
+#ifdef RENEWED
+// Writes numbers of an element at the start of a step.                  Host: Potential::renew
+void coarsen_element_renew(__global REAL *data, __global const REAL *common, REAL (*x)[3]);
+#else
+#define coarsen_element_renew(data, common, x)
 #endif
 
 // The positions of the corners of an element.                           Host: Nodes::at
@@ -133,6 +141,17 @@ __kernel void coarsen_elements_hessian(ELEMENTS, __global const uint *blocks, co
         for (uint k = 0; k < 9; k++)
             stream[9 * ((size_t)first + block) + k] = h[row + k / 3][column + k % 3];
     }
+}
+
+// The numbers of every element at the start of a step.                  Host: Potential::renew
+__kernel void coarsen_elements_renew(const ulong n, const uint free, __global const uint *elements, __global const REAL *positions,
+                                     __global const REAL *held, __global REAL *data, __global const REAL *common) {
+    const size_t e = get_global_id(0);
+    if (e >= n)
+        return;
+    REAL x[CORNERS][3];
+    CORNERS_OF(e, x);
+    coarsen_element_renew(data + e * DATA, common, x);
 }
 
 // The bound of the step along d of every element.                       Host: Elements::max_step

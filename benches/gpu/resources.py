@@ -21,11 +21,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE.parents[1] / "kernels"
-ELASTIC = HERE.parents[1] / "crates/elastic/src"
+SOURCES = {file.stem: file for crate in ("elastic", "contact") for file in (HERE.parents[1] / f"crates/{crate}/src").glob("*.cl")}
 TABLE = HERE / "resources.txt"
 SECONDS = 2.0
 
-# The sources of one element of each energy, and what `DeviceElements::new` defines for them.
+# The sources of one element of each energy, and what `DeviceElements::new` defines for them, in one or more variants.
 TETRAHEDRA = "vector mat3 rest tetrahedra"
 ENERGIES = {
     "springs": "CORNERS=2 DATA=2 COMMON=0",
@@ -43,6 +43,10 @@ ENERGIES = {
     "vector bending": "CORNERS=4 DATA=5 COMMON=0",
     "vector shell": "CORNERS=4 DATA=2 COMMON=0",
 }
+for shape, own in {"plane": 4, "sphere": 4, "capsule": 8, "cuboid": 7}.items():
+    contact, friction = f"COMMON={3 + own} BOUNDED", f"COMMON={15 + own} RENEWED"
+    elements = [f"CORNERS=1 DATA=0 {contact}", f"CORNERS=2 DATA=1 {contact}", f"CORNERS=1 DATA=7 {friction}", f"CORNERS=2 DATA=9 {friction}"]
+    ENERGIES[f"solid {shape} obstacle friction"] = "; ".join(elements)
 # Precisions: of vectors, of values.
 PRECISIONS = {"f64": [("double", "double"), ("double", "float")], "f32": [("float", "float")]}
 
@@ -81,7 +85,7 @@ def variants(module, stored, gpu):
         structure = f"STORED=float VALUES={stored} TILES=1 SLICE={slices} NODES=32"
         yield from (f"{structure} BLOCK=3{c}" for c in contacts)
     elif module.startswith("ELEMENTS"):
-        yield ENERGIES[module.removeprefix("ELEMENTS ")] + " EPSILON=1e-7 TINY=1e-37"
+        yield from (f"{own} EPSILON=1e-7 TINY=1e-37" for own in ENERGIES[module.removeprefix("ELEMENTS ")].split("; "))
     elif module == "SORT":
         yield "CHUNK=32"
     elif module == "SCHWARZ":
@@ -98,7 +102,7 @@ def modules():
         files = re.findall(r'include_str!\("\.\./(.*?)"\)|(\w+)', parts)
         sources = [(KERNELS / (file or single[const])).read_text() for file, const in files]
         if name == "ELEMENTS":
-            yield from ((f"{name} {energy}", [*sources, *((ELASTIC / f"{file}.cl").read_text() for file in energy.split())]) for energy in ENERGIES)
+            yield from ((f"{name} {energy}", [*sources, *(SOURCES[file].read_text() for file in energy.split())]) for energy in ENERGIES)
         else:
             yield name, sources
 

@@ -8,7 +8,7 @@
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::error::{finite, positive};
-use crate::shape::{across, norm, size, unit};
+use crate::shape::{across, kernel, norm, size, unit};
 use crate::{ContactError, Shape};
 
 /// A point is on the axis, up to round-off, if its distance from the axis is at most this fraction of the
@@ -87,5 +87,9 @@ impl Shape for Capsule {
 
     fn is_convex(&self) -> bool {
         true
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+        Some((kernel!("capsule"), [&self.start[..], &self.axis, &[self.length, self.radius]].concat()))
     }
 }

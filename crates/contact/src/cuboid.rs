@@ -5,7 +5,7 @@
 //! Outside ∇d = n = max(q, 0) / ρ with the signs of x − c, and ∇²d = (I − n nᵀ) / ρ on the axes with q > 0.
 
 use crate::error::{finite, positive};
-use crate::shape::{across, norm, size};
+use crate::shape::{across, kernel, norm, size};
 use crate::{ContactError, Shape};
 
 /// A box grown by a distance on all sides.
@@ -83,5 +83,9 @@ impl Shape for Cuboid {
 
     fn is_convex(&self) -> bool {
         true
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+        Some((kernel!("cuboid"), [self.corners.as_flattened(), &[self.radius]].concat()))
     }
 }

@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use coarsen_elastic::{BodyError, ContactHessian, Curvature, Energy, Potential};
+use coarsen_elastic::{BodyError, ContactHessian, Curvature, ElementKernel, Energy, Potential};
 use coarsen_mesh::vector::{cross, dot, sub};
 use coarsen_sparse::Pattern;
 
@@ -239,6 +239,13 @@ impl<S: Shape> Potential for Friction<S> {
 
     fn has_contact_hessian(&self) -> bool {
         true
+    }
+
+    /// As those of the obstacle; none if μ is 0.
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        let Self { obstacle, spin: Spin { through, rate, drift }, coefficient, h, soft, .. } = self;
+        let own = [&[*coefficient, *h, *soft], &through[..], rate, drift].concat();
+        if *coefficient > 0.0 { obstacle.kernels_of(Some(&own)) } else { Ok(Vec::new()) }
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {

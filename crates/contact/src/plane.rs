@@ -4,7 +4,7 @@
 
 use coarsen_mesh::vector::dot;
 
-use crate::shape::{size, unit};
+use crate::shape::{kernel, size, unit};
 use crate::{ContactError, Shape};
 
 /// The half-space behind a plane: a floor or a wall.
@@ -60,5 +60,9 @@ impl Shape for Plane {
 
     fn is_convex(&self) -> bool {
         true
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+        Some((kernel!("plane"), [&self.normal[..], &[self.offset]].concat()))
     }
 }

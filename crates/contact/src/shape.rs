@@ -45,7 +45,26 @@ pub trait Shape: Send + Sync {
     fn lipschitz(&self) -> f64 {
         1.0
     }
+
+    /// The source of a device that computes contact and friction with the shape, and the numbers of the shape that it reads;
+    /// `None` if there is none. See [`ElementKernel`](coarsen_elastic::ElementKernel).
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+        None
+    }
 }
+
+/// The source of contact and friction with the shape of a file of this folder.
+macro_rules! kernel {
+    ($shape:literal) => {
+        concat!(
+            include_str!("solid.cl"),
+            include_str!(concat!($shape, ".cl")),
+            include_str!("obstacle.cl"),
+            include_str!("friction.cl")
+        )
+    };
+}
+pub(crate) use kernel;
 
 /// A shape of another owner, or one that is chosen at run time.
 macro_rules! forward {
@@ -77,6 +96,10 @@ macro_rules! forward {
 
             fn lipschitz(&self) -> f64 {
                 (**self).lipschitz()
+            }
+
+            fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+                (**self).kernel()
             }
         }
     };

@@ -5,7 +5,7 @@
 use coarsen_mesh::vector::sub;
 
 use crate::error::{finite, positive};
-use crate::shape::{across, norm, size};
+use crate::shape::{across, kernel, norm, size};
 use crate::{ContactError, Shape};
 
 /// A ball. The normal at its centre is the y axis.
@@ -54,5 +54,9 @@ impl Shape for Sphere {
 
     fn is_convex(&self) -> bool {
         true
+    }
+
+    fn kernel(&self) -> Option<(&'static str, Vec<f64>)> {
+        Some((kernel!("sphere"), [&self.centre[..], &[self.radius]].concat()))
     }
 }

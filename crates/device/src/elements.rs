@@ -18,6 +18,7 @@ kernels! {
         Forces = "coarsen_elements_forces",
         Gather = "coarsen_elements_gather",
         Hessian = "coarsen_elements_hessian",
+        Renew = "coarsen_elements_renew",
         Bounds = "coarsen_elements_bounds",
         Least = "coarsen_elements_max_step",
     }
@@ -37,6 +38,7 @@ pub struct DeviceElements<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
     bounds_steps: bool,
+    renewed: bool,
     count: usize,
     /// The numbers of an element.
     numbers: usize,
@@ -103,9 +105,10 @@ impl<V: Real> DeviceElements<V> {
 
         let (round_off, tiny) = (V::EPSILON.as_f64(), V::min_positive_value().as_f64());
         let bounded = if kernel.bounds_steps { " -D BOUNDED" } else { "" };
+        let renewed = if kernel.renewed { " -D RENEWED" } else { "" };
         let counts = format!("-D CORNERS={k} -D DATA={numbers} -D COMMON={}", kernel.common.len());
         let none = if count == 0 { " -D EMPTY" } else { "" };
-        let options = format!("{counts} -D EPSILON={round_off:e} -D TINY={tiny:e}{bounded}{none}");
+        let options = format!("{counts} -D EPSILON={round_off:e} -D TINY={tiny:e}{bounded}{renewed}{none}");
         let module = Module { sources: &coarsen_kernels::ELEMENTS, kernels: Step::NAMES, options };
         let mut queue = backend.queue();
         let module = queue.module_with(&module, kernel.source)?;
@@ -124,6 +127,7 @@ impl<V: Real> DeviceElements<V> {
             backend,
             module,
             bounds_steps: kernel.bounds_steps,
+            renewed: kernel.renewed,
             count,
             numbers,
             free,
@@ -157,6 +161,20 @@ impl<V: Real> DeviceElements<V> {
             }
         }
         Ok(())
+    }
+
+    /// Computes the numbers of elements that the start of a step at x decides, such as those of friction, without synchronisation;
+    /// the counterpart of [`Potential::renew`](coarsen_elastic::Potential::renew). *Panics* on a wrong length.
+    pub fn renew(&mut self, x: &DeviceVector<V>) {
+        let args = self.args(x);
+        if self.renewed {
+            self.backend.queue().launch(Step::Renew.of(self.module), Items::Entries(self.count), &args);
+        }
+    }
+
+    /// Whether [`renew`](Self::renew) computes numbers of the elements.
+    pub(crate) fn is_renewed(&self) -> bool {
+        self.renewed
     }
 
     /// Whether there are no elements.

@@ -33,7 +33,7 @@ kernels! {
 /// then a step transfers scalars only. In `f64` gradients have the bits of the host if the kernels use + - * / and √ only, and so have
 /// Hessians of one energy and pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
 /// [kernels](coarsen_elastic::Potential::kernels). Kernels have copies of the data of an energy: a pin that moves is written to
-/// [`energies`](Self::energies). *Not* with contact. *Cost* one launch for each value and two for each gradient of an energy, and one more;
+/// [`energies`](Self::energies). *Not* with contact of bodies. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
 /// *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method", ACM TOG 38(6), Alg. 4.
 pub struct DeviceImplicitEuler<V: Real> {
@@ -110,12 +110,22 @@ impl<V: Real> DeviceImplicitEuler<V> {
         &mut self.energies
     }
 
-    /// Begins a step with the same acceleration a for all nodes in m/s².
+    /// Begins a step with the same acceleration a for all nodes in m/s², and renews the energies at x_n.
     pub fn begin(&mut self, acceleration: [f64; 3]) {
+        self.energies.iter_mut().for_each(|energy| energy.renew(&self.x));
         let [a0, a1, a2] = acceleration.map(|a| Arg::Number(V::from_f64(a)));
         let [x, v, y] = [&self.x, &self.v, &self.target].map(|v| Arg::Memory(&v.memory));
         let args = [self.length(), x, v, Arg::Number(self.h), a0, a1, a2, y];
         self.launch(Step::Target, &args);
+    }
+
+    /// The largest t in s for which x_n + t v_n is known to be valid; `None` if no energy bounds steps. Does not synchronise.
+    pub fn max_time(&self) -> Option<DeviceScalar<V>> {
+        self.bound(&self.x, &self.v)
+    }
+
+    fn bound(&self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> Option<DeviceScalar<V>> {
+        self.energies.iter().filter_map(|energy| energy.max_step(x, d)).reduce(|a, b| a.min(&b))
     }
 
     /// Writes where the descent of a step may start: x_n + `share` h v_n. *Panics* on a wrong length, as do the others.
@@ -124,6 +134,17 @@ impl<V: Real> DeviceImplicitEuler<V> {
         let [x, v, next] = [&self.x, &self.v, next].map(|v| Arg::Memory(&v.memory));
         let args = [self.length(), x, v, Arg::Number(self.h), Arg::Number(share), next];
         self.launch(Step::Predict, &args);
+    }
+
+    /// The work in J of friction from x_n to `next`, with its force at `next`: that of the energies that a step renews. `None` if
+    /// there are none. `g` is overwritten. Does not synchronise.
+    pub fn friction_work(&self, next: &DeviceVector<V>, g: &mut DeviceVector<V>) -> Option<DeviceScalar<V>> {
+        let mut all = self.energies.iter().filter(|energy| energy.is_renewed()).peekable();
+        all.peek()?;
+        g.fill(V::zero());
+        all.for_each(|energy| energy.add_gradient(next, g));
+        let [before, after] = g.dots([&self.x, next]);
+        Some(before + -after)
     }
 
     /// Ends a step at the positions x_{n+1}: v_{n+1} = (x_{n+1} − x_n) / h.
@@ -186,8 +207,7 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
     }
 
     fn max_step(&mut self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> DeviceScalar<V> {
-        let bounds = self.energies.iter().filter_map(|energy| energy.max_step(x, d));
-        bounds.reduce(|a, b| a.min(&b)).unwrap_or_else(|| x.scalar(V::infinity()))
+        self.bound(x, d).unwrap_or_else(|| x.scalar(V::infinity()))
     }
 }
 

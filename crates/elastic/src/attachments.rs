@@ -166,6 +166,7 @@ impl Potential for Attachments {
             data: data.collect(),
             common: Vec::new(),
             bounds_steps: false,
+            renewed: false,
         }])
     }
 }

@@ -230,6 +230,7 @@ impl<M: Element<K>, const K: usize> Potential for Elements<M, K> {
             data,
             common,
             bounds_steps: model.bounds_steps(),
+            renewed: false,
         }])
     }
 }

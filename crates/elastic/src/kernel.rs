@@ -2,8 +2,8 @@
 
 /// The elements of an energy, with the source of a device that computes one of them.
 ///
-/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, and with a fourth if
-/// elements bound steps. `elements.cl` of `coarsen_kernels` declares and calls them. `READS` states the counts of corners and
+/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, with another if
+/// elements bound steps, and one if their numbers are renewed. `elements.cl` of `coarsen_kernels` declares and calls them. `READS` states the counts of corners and
 /// numbers; others do not compile. The functions compute what [`Element`](crate::Element) computes, with the
 /// same operations in the same order: + - * / and √ of f64 then have the bits of the host. *Memory* a copy of all elements.
 ///
@@ -32,8 +32,10 @@ pub struct ElementKernel {
     pub data: Vec<f64>,
     /// The numbers that the source reads for all elements.
     pub common: Vec<f64>,
-    /// Whether elements bound steps, by the fourth function.
+    /// Whether elements bound steps.
     pub bounds_steps: bool,
+    /// Whether the source computes numbers of the elements at the start of each step, as [`Potential::renew`](crate::Potential::renew).
+    pub renewed: bool,
 }
 
 /// The OpenCL C files of this crate with these names, one after the other.

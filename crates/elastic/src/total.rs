@@ -8,7 +8,7 @@ use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
 use crate::{BodyError, ElementKernel};
 
-/// The sum Σ E_k of one or more energies of the same nodes; all parts have the same type or are boxed.
+/// The sum Σ E_k of energies of the same nodes; all parts have the same type or are boxed.
 ///
 /// Its sparsity pattern is the union of all patterns. A part whose pattern equals the union adds its Hessian
 /// in place. Any other part adds it through a map. Put the part with the largest pattern first. *Memory*: a
@@ -41,10 +41,21 @@ impl<P: Potential> Total<P> {
         let Some(first) = parts.first() else {
             return Err(BodyError::Length { what: "energies of a sum", expected: 1, found: 0 });
         };
-        let (expected, pattern) = (first.nodes(), first.pattern().clone());
-        if let Some(found) = parts.iter().map(P::nodes).find(|&nodes| nodes != expected) {
-            return Err(BodyError::Length { what: "nodes of energies that are added", expected, found });
+        let nodes = first.nodes();
+        Self::of(nodes, parts)
+    }
+
+    /// Returns the sum of `parts` of `nodes` free nodes, which may be none: E is then 0.
+    ///
+    /// # Errors
+    /// [`BodyError::Length`] for a part with another number of nodes, [`BodyError::Sparse`] for more nodes than the rows that a
+    /// matrix may have.
+    pub fn of(nodes: usize, parts: Vec<P>) -> Result<Self, BodyError> {
+        if let Some(found) = parts.iter().map(P::nodes).find(|&found| found != nodes) {
+            let what = "nodes of energies that are added";
+            return Err(BodyError::Length { what, expected: nodes, found });
         }
+        let pattern = Arc::new(Pattern::diagonal(nodes)?);
         let mut total = Self { parts, pattern, maps: Vec::new() };
         total.unite()?;
         Ok(total)
@@ -64,7 +75,9 @@ impl<P: Potential> Total<P> {
     /// Recomputes the union of all patterns and the maps to it.
     fn unite(&mut self) -> Result<(), BodyError> {
         let patterns: Vec<_> = self.parts.iter().map(P::pattern).collect();
-        self.pattern = union(&patterns)?;
+        if !patterns.is_empty() {
+            self.pattern = union(&patterns)?;
+        }
         self.maps = patterns.iter().map(|part| Map::new(part, &self.pattern)).collect();
         Ok(())
     }

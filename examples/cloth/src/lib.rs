@@ -33,6 +33,7 @@
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
 //! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64
+//! cargo run --release -p cloth --features opencl -- --scene sphere --backend opencl --solver mas --no-self-contact --air 0
 //! ```
 //!
 //! The fifth command continues the fourth; the sixth takes obstacles as constraints. A run writes `frames.csv`,
@@ -55,6 +56,8 @@
 
 mod air;
 mod crossing;
+#[cfg(feature = "opencl")]
+mod device_step;
 mod drawing;
 mod fault;
 mod material;

@@ -204,6 +204,10 @@ pub(crate) struct Method {
     /// How obstacles stop the cloth.
     #[arg(long, value_enum, default_value_t = Obstacles::Barrier)]
     pub(crate) obstacles: Obstacles,
+    /// Leave out contact of triangles: the cloth passes through itself and through obstacles of triangles, and penetrations are
+    /// counted.
+    #[arg(long)]
+    pub(crate) no_self_contact: bool,
     /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step. If contact
     /// bounds the last one to less than half of its direction, there are as many again, up to ten times.
     #[arg(long, default_value_t = 100, value_parser = at_least_one)]
@@ -221,13 +225,17 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 5, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
-    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. With --solver mas and --no-self-contact, an OpenCL
+    /// device computes whole steps and the host reads frames, if there is no air (--air 0) and nothing moves by a formula; planes,
+    /// balls and bars may be there, also with friction.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: BackendOption,
 }
 
 // The name of the chosen backend is a field of its own.
-fields!(Method { dt, frame_steps, solver, levels, obstacles, iterations, inner, fixed, tolerance, checkpoint } without backend);
+fields!(Method {
+    dt, frame_steps, solver, levels, obstacles, no_self_contact, iterations, inner, fixed, tolerance, checkpoint
+} without backend);
 
 impl Method {
     /// Whether steps are to converge: neither --fixed, nor the linearised step, nor without a tolerance.

@@ -1,5 +1,6 @@
 //! The state that a run passes from frame to frame, and the results of a frame: one line of the file `frames.csv`.
 
+use coarsen::optimize::DescentOutcome;
 use examples_run::files::{Reader, Record, Saved, Writer};
 
 use crate::world::Fixed;
@@ -89,6 +90,14 @@ examples_run::record! {
 }
 
 impl Row {
+    /// Counts a step: how it ended, and its iterations of Newton's method and of linear solves.
+    pub(crate) fn add(&mut self, outcome: DescentOutcome, [outer, inner]: [usize; 2]) {
+        self.steps += 1;
+        self.converged += usize::from(matches!(outcome, DescentOutcome::Converged(_)));
+        self.outer += outer;
+        self.inner += inner;
+    }
+
     fn per_step(&self, count: usize) -> f64 {
         count as f64 / self.steps.max(1) as f64
     }

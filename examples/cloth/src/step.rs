@@ -10,22 +10,27 @@
 //! If a pair of triangles bounds the last step of a descent to less than half of its direction, the descent begins again,
 //! up to ten times, since the pair bounds all of the cloth.
 //! Solids bound steps too, by barriers of vertices and edges; those that move take with them what they would meet.
-//! Energies are computed on the host, and linear systems are solved on the backend.
+//! Energies are computed on the host, and linear systems are solved on the backend; some scenes are computed on a device
+//! altogether (`device_step.rs`).
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen::descent::{BackendNewton, CachedPreconditioner};
 use coarsen::elastic::{ImplicitEuler, Potential};
-use coarsen::optimize::{DescentOutcome, Forcing};
+use coarsen::optimize::Forcing;
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::{OwnedSystem, SystemAt};
 use coarsen::{ConstrainedDescent, ContactStepper, Identity, StepFault};
 use examples_run::Failure;
+#[cfg(feature = "opencl")]
+use examples_run::device_step::DeviceSteps;
 use examples_run::frames::Failed;
 use examples_run::solver::{Clock, choose};
 
+#[cfg(feature = "opencl")]
+use crate::device_step;
 use crate::options::{Method, Obstacles, Pace};
 use crate::solids::Crushed;
 use crate::state::{Row, State};
@@ -47,6 +52,14 @@ pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
     pub(crate) supported: Option<ConstrainedDescent>,
+    #[cfg(feature = "opencl")]
+    device: Option<DeviceSteps>,
+}
+
+/// When the linear solve of a direction ends.
+pub(crate) fn inner(method: &Method) -> Stop<f64> {
+    let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
+    Stop { max_iterations: method.inner, check_every, ..Stop::relative(relative) }
 }
 
 impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
@@ -56,20 +69,22 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let pace = method.pace();
         fixed.move_to(&mut forces, pace.time(state.begun, state.frame))?;
         let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
+        #[cfg(feature = "opencl")]
+        let device = device_step::device(backend, &mut f, &fixed, state, method)?;
+        #[cfg(not(feature = "opencl"))]
+        let device = None::<()>;
         let solver = choose(method.solver, &mut f, &state.x)?;
         let clock = Clock::default();
         let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
         let constrained = method.obstacles == Obstacles::Constraints;
-        let inverse = if constrained {
+        let inverse = if constrained || device.is_some() {
             CachedPreconditioner::constant(Box::new(Identity))
         } else {
             let build = solver.builder(&method.levels, rest.clone(), backend, &clock);
             CachedPreconditioner::build(&mut f, &state.x, build)?
         };
 
-        let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
-        let inner = Stop { max_iterations: method.inner, check_every, ..Stop::relative(relative) };
-        let newton = Newton::with(Cg::new(inner), Forcing::AsGiven);
+        let newton = Newton::with(Cg::new(inner(method)), Forcing::AsGiven);
         let newton = BackendNewton::new(newton, inverse, backend, state.x.len())?;
         // A fixed number of iterations is spent on the positive definite Hessian, and not to find negative curvature.
         let newton = if method.fixed { newton } else { newton.projecting_on_demand() };
@@ -86,7 +101,16 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
             None
         };
         clock.take(); // the setup here does not count for a step
-        Ok(Self { backend: backend.clone(), steps, clock, pace, fixed, supported })
+        Ok(Self {
+            #[cfg(feature = "opencl")]
+            device,
+            backend: backend.clone(),
+            steps,
+            clock,
+            pace,
+            fixed,
+            supported,
+        })
     }
 
     /// The times at the start and at the end of a step, s.
@@ -149,7 +173,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let [_, end] = self.times(state, step);
         let Self { steps, fixed, supported, .. } = self;
         let h = steps.f.step();
-        let (outcome, [outer, inner]) = match supported {
+        let (outcome, counts) = match supported {
             Some(supported) => {
                 let obstacles = fixed.obstructions(end, h)?;
                 let (outcome, counts) = supported.minimize(&mut steps.f, &obstacles, &state.x, &mut next)?;
@@ -166,10 +190,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
             *v = (next - x) / h; // v_{n+1}
         }
         state.x = next;
-        row.steps += 1;
-        row.converged += usize::from(matches!(outcome, DescentOutcome::Converged(_)));
-        row.outer += outer;
-        row.inner += inner;
+        row.add(outcome, counts);
         Ok(())
     }
 
@@ -195,7 +216,16 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         let begun = state.begun;
-        for step in pace.last(state.frame) + 1..=pace.last(frame) {
+        let steps = pace.last(state.frame) + 1..=pace.last(frame);
+        #[cfg(feature = "opencl")]
+        let steps = match &mut self.device {
+            Some(device) => {
+                device_step::frame(device, &mut next, steps, self.steps.descent.stop, &mut row)?;
+                1..=0
+            }
+            None => steps,
+        };
+        for step in steps {
             if let Err(failure) = self.step(&mut next, step, &mut row) {
                 if let Some((supported, states)) = self.supported.as_mut().zip(states) {
                     supported.states = states;
@@ -228,6 +258,6 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
 }
 
 /// The fault of a step of the frame of `state`.
-fn failed(state: &State, step: usize, fault: impl Into<StepFault>) -> Failed {
+pub(crate) fn failed(state: &State, step: usize, fault: impl Into<StepFault>) -> Failed {
     Failed { frame: state.frame, step, fault: fault.into() }
 }

@@ -27,6 +27,8 @@ use crate::world::{Fixed, fabrics};
 mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
+#[cfg(feature = "opencl")]
+mod device;
 #[path = "../../../tests/common/energy.rs"]
 mod energy;
 #[path = "../../../tests/common/folder.rs"]

@@ -105,12 +105,15 @@ impl World {
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let fixed = Fixed::new(scene, sheet, options)?;
         let parts = fabrics(&fixed, sheet, options)?;
-        let (obstacles, frictions) = solids(&fixed, fixed.nodes.free(), options)?;
-        let (triangles, stiffness) = (fixed.crossings.surfaces.triangles(), contact_stiffness(options));
+        let n = fixed.nodes.free();
+        let (obstacles, frictions) = solids(&fixed, n, options)?;
+        let stiffness = contact_stiffness(options);
+        let triangles =
+            if options.method.no_self_contact { &[] } else { fixed.crossings.surfaces.triangles() };
         let contact =
             ClothContact::new(triangles, &fixed.held, &fixed.positions, fixed.thickness, stiffness)?;
         let friction = ClothFriction::new(&contact, options.cloth.self_friction, options.method.dt)?;
-        let solids = Plus::new(Total::new(obstacles)?, Plus::new(Total::new(frictions)?, friction)?)?;
+        let solids = Plus::new(Total::of(n, obstacles)?, Plus::new(Total::of(n, frictions)?, friction)?)?;
         let forces = Plus::new(Plus::new(parts, contact)?, solids)?;
         Ok(Self { fixed, forces })
     }

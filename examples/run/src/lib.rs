@@ -8,11 +8,14 @@
 //! | [`solver`] | preconditioners by name |
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`device`] | a device for tests |
+//! | `device_step` | time steps on a device, with the feature `opencl` |
 
 #![allow(clippy::missing_errors_doc)] // the errors of examples are read by people alone
 
 pub mod arguments;
 pub mod device;
+#[cfg(feature = "opencl")]
+pub mod device_step;
 pub mod files;
 #[cfg(test)]
 #[path = "../../../tests/common/folder.rs"]

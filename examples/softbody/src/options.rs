@@ -127,7 +127,8 @@ pub(crate) struct Method {
     /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node or edge enters.
     #[arg(long, value_enum, default_value_t = Contact::Barrier)]
     pub(crate) contact: Contact,
-    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. With --solver mas, an OpenCL device computes whole
+    /// steps in which bodies do not touch each other or themselves.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: BackendOption,
 }

@@ -28,9 +28,10 @@ pub(crate) trait Part: Potential {
         0
     }
 
-    /// Whether it is contact or friction: its energy is 0 if nothing is in contact at the start and at the end of a step.
-    #[cfg_attr(not(feature = "opencl"), expect(dead_code, reason = "only devices have no contact"))]
-    fn is_contact(&self) -> bool {
+    /// Whether it is contact of bodies and its friction: its energy is 0 if nothing is in contact at the start and at the end of a
+    /// step.
+    #[cfg_attr(not(feature = "opencl"), expect(dead_code, reason = "only devices have no such contact"))]
+    fn is_body_contact(&self) -> bool {
         false
     }
 
@@ -52,10 +53,6 @@ impl Part for Attachments {
 }
 
 impl Part for Obstacle<Box<dyn Shape>> {
-    fn is_contact(&self) -> bool {
-        true
-    }
-
     fn add_depths(&mut self, x: &[f64], depths: &mut Depths) -> Result<(), ContactError> {
         let found = self.penetration(x);
         depths.contacts += found.contacts;
@@ -65,10 +62,6 @@ impl Part for Obstacle<Box<dyn Shape>> {
 }
 
 impl Part for Friction<Box<dyn Shape>> {
-    fn is_contact(&self) -> bool {
-        true
-    }
-
     fn stored(&mut self, _: &[f64]) -> Energy {
         Energy::default()
     }
@@ -76,7 +69,7 @@ impl Part for Friction<Box<dyn Shape>> {
 
 /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty, and their friction.
 impl Part for Plus<BodyContact, ClothFriction> {
-    fn is_contact(&self) -> bool {
+    fn is_body_contact(&self) -> bool {
         true
     }
 
@@ -98,7 +91,7 @@ impl Part for Plus<BodyContact, ClothFriction> {
 
 /// Contact of the surfaces of all bodies, by a barrier, and their friction. Depths are those of [`Inside`].
 impl Part for Plus<ClothContact, ClothFriction> {
-    fn is_contact(&self) -> bool {
+    fn is_body_contact(&self) -> bool {
         true
     }
 

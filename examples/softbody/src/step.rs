@@ -36,7 +36,7 @@ use examples_run::frames::Failed;
 use examples_run::solver::{Build, Clock, choose, copied};
 
 #[cfg(feature = "opencl")]
-use crate::device_step::DeviceSteps;
+use crate::device_step::Device;
 use crate::options::{Integrator, Method};
 use crate::part::{Depths, Forces, Inside};
 use crate::projective::Projective;
@@ -67,7 +67,7 @@ const GLOBAL: f64 = 0.1;
 pub(crate) struct Stepper {
     steps: ContactStepper<Forces, Rule>,
     #[cfg(feature = "opencl")]
-    device: Option<DeviceSteps>,
+    device: Option<Device>,
     inside: Option<Inside>,
     attachments: Vec<TimedAttachment>,
     /// Set when pins are added or removed.
@@ -97,7 +97,7 @@ impl Stepper {
 
         let start = Instant::now();
         #[cfg(feature = "opencl")]
-        let device = DeviceSteps::of(backend, &mut f, &attachments, &masses, state, method)?;
+        let device = Device::of(backend, &mut f, &attachments, &masses, state, method)?;
         let solver = choose(method.solver, &mut f, &state.x)?;
         let choice = start.elapsed();
         let build = solver.builder(&method.levels, Arc::from(positions), backend, &clock);

@@ -45,7 +45,7 @@ const EXACT: f64 = 1e-13;
 pub(super) struct Edge {
     pub(super) ends: [End; 2],
     /// ε.
-    soft: f64,
+    pub(super) soft: f64,
 }
 
 /// The point of an edge that is nearest to the shape.

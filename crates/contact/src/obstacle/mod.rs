@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | contact of nodes |
 //! | `edges` | contact of edges between them |
+//! | `kernel` | the same for devices |
 //! | `motion` | steps before a shape, and shapes that move |
 //!
 //! | symbol | here | |
@@ -18,13 +19,16 @@
 //! contact", ACM TOG 39(4), with the barrier.
 
 mod edges;
+mod kernel;
 mod motion;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Curvature, Energy, Penalty, Potential};
+use coarsen_elastic::{
+    BodyError, ContactHessian, ContactPotential, Curvature, ElementKernel, Energy, Penalty, Potential,
+};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::{Pattern, Stencil};
 
@@ -332,6 +336,11 @@ impl<S: Shape> Potential for Obstacle<S> {
 
     fn has_contact_hessian(&self) -> bool {
         true
+    }
+
+    /// For planes, balls, capsules and boxes, by a penalty or a barrier.
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        self.kernels_of(None)
     }
 
     /// The largest α that the potential allows: from the rate at which gaps shrink at x if the shape is convex, and by

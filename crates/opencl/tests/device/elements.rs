@@ -1,23 +1,25 @@
 //! Energies of elements and time steps on the device, beside those of the host.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use coarsen_backend::{Backend, Cpu, NumericBackend, conformance::noise};
+use coarsen_contact::{Capsule, Cuboid, Friction, Obstacle, Plane, Shape, Sphere, Spin};
 use coarsen_core::{Error, Objective, Real, Scalar, Stop, Vector};
 use coarsen_elastic::{
-    AnisotropicMembrane, Arap, Attachments, BaraffWitkin, Bending, BodyError, CoRotational,
-    CoRotationalMembrane, Curvature, Density, Element, ElementKernel, Elements, Energy, Fabric, Fibers,
-    FixedCoRotated, ImplicitEuler, Lame, Membrane, NeoHookean, Orthotropic, PlanarStiffness, Potential,
-    Shell, Spring, Springs, StVenantKirchhoff, StableNeoHookean, Stiffness, Tetrahedra, Total,
+    AnisotropicMembrane, Arap, Attachments, BaraffWitkin, Barrier, Bending, BodyError, CoRotational,
+    CoRotationalMembrane, ContactHessian, ContactPotential, Curvature, Density, Element, ElementKernel,
+    Elements, Energy, Fabric, Fibers, FixedCoRotated, ImplicitEuler, Lame, Membrane, NeoHookean, Orthotropic,
+    Penalty, PlanarStiffness, Potential, Shell, Spring, Springs, StVenantKirchhoff, StableNeoHookean,
+    Stiffness, Tetrahedra, Total,
 };
 use coarsen_krylov::Cg;
 use coarsen_mesh::Mesh;
 use coarsen_opencl::{
-    Counters, Device, DeviceElements, DeviceImplicitEuler, DeviceSchwarz, DeviceStream, OpenCl,
+    Counters, Device, DeviceElements, DeviceImplicitEuler, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl,
 };
 use coarsen_optimize::{Descent, Forcing, Linearized, MoreThuente, Newton, Refresh};
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
-use coarsen_sparse::{Bsr, SystemAt};
+use coarsen_sparse::{Bsr, Pattern, SystemAt};
 
 use crate::common::{self, data, gpu, read};
 
@@ -44,12 +46,30 @@ fn springs(count: usize, nodes: usize, held: usize) -> (Springs, Vec<f64>) {
     (springs, free)
 }
 
-/// Returns the Hessian of an energy, assembled on the device.
-fn hessian<T: Real>(backend: &OpenCl<T>, body: &dyn Potential, x: &[f64], curvature: Curvature) -> Bsr<f64> {
+/// Returns an energy on the device, in a step that begins at `start`.
+fn uploaded<T: Real>(backend: &OpenCl<T>, body: &dyn Potential, start: &[f64]) -> Vec<DeviceElements<T>> {
+    let start = vector(backend, start);
+    let upload = |kernel: &ElementKernel| {
+        let mut part = DeviceElements::new(backend, kernel).unwrap();
+        part.renew(&start);
+        part
+    };
+    body.kernels().unwrap().iter().map(upload).collect()
+}
+
+fn vector<T: Real>(backend: &OpenCl<T>, x: &[f64]) -> DeviceVector<T> {
+    backend.vector(&x.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>()).unwrap()
+}
+
+/// Returns the Hessian of an energy in a step that begins at `start`, assembled on the device.
+fn hessian<T: Real>(
+    backend: &OpenCl<T>,
+    body: &dyn Potential,
+    [start, x]: [&[f64]; 2],
+    curvature: Curvature,
+) -> Bsr<f64> {
     let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
-    let x = backend.vector(&x.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>()).unwrap();
-    let parts: Vec<_> =
-        body.kernels().unwrap().iter().map(|kernel| DeviceElements::new(backend, kernel).unwrap()).collect();
+    let (x, parts) = (vector(backend, x), uploaded(backend, body, start));
     let places: Vec<_> = parts.iter().flat_map(|part| part.places().to_vec()).collect();
     let mut stream = DeviceStream::of_blocks(backend, body.nodes(), places.len()).unwrap();
     stream.write_blocks(&places).unwrap();
@@ -110,11 +130,14 @@ fn rows(body: &mut dyn Potential, x: &[f64], curvature: Curvature) -> (Bsr<f64>,
 
 /// Gradients and Hessians have the bits of the host.
 fn equals_host(backend: &OpenCl<f64>, body: &mut impl Potential, x: &[f64], what: &str) {
-    compare(backend, body, x, true, what);
+    compare(backend, body, [x, x], true, what);
 }
 
-/// Gradients and Hessians are those of the host, with its `bits` or close; energies are equal up to the round-off of their sums.
-fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: bool, what: &str) {
+/// In a step that begins at `start`, gradients and Hessians at x are those of the host, with its `bits` or close; energies are
+/// equal up to the round-off of their sums.
+fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, [start, x]: [&[f64]; 2], bits: bool, what: &str) {
+    body.renew(start).unwrap();
+    let parts = uploaded(backend, body, start);
     let on_device = backend.vector(x).unwrap();
     let before = noise(x.len(), 3);
     let mut expected = before.clone();
@@ -122,8 +145,7 @@ fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: boo
     let mut g = backend.vector(&before).unwrap();
     let host = body.energy(x);
     let mut found = [0.0; 2];
-    for kernel in body.kernels().unwrap() {
-        let part = DeviceElements::new(backend, &kernel).unwrap();
+    for part in &parts {
         part.add_gradient(&on_device, &mut g);
         let energy = part.energy(&on_device);
         found = [found[0] + energy.value.read(), found[1] + energy.magnitude.read()];
@@ -138,9 +160,8 @@ fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: boo
     close(&read(&g), &expected, force, bits, &format!("{what}, gradient"));
     let along = noise(x.len(), 11);
     let direction = backend.vector(&along).unwrap();
-    let parts =
-        body.kernels().unwrap().into_iter().map(|kernel| DeviceElements::new(backend, &kernel).unwrap());
-    let bounds = parts.filter_map(|part| part.max_step(&on_device, &direction)).map(|bound| bound.read());
+    let bounds = parts.iter().filter_map(|part| part.max_step(&on_device, &direction));
+    let bounds = bounds.map(|bound| bound.read());
     let bound = bounds.fold(f64::INFINITY, f64::min);
     same(&[bound], &[body.max_step(x, &along)], &format!("{what}, largest step"));
     let expected = [host.value, host.magnitude];
@@ -152,7 +173,7 @@ fn compare(backend: &OpenCl<f64>, body: &mut dyn Potential, x: &[f64], bits: boo
     }
     for curvature in CURVATURES {
         let (host, own) = rows(body, x, curvature);
-        let found = hessian(backend, body, x, curvature);
+        let found = hessian(backend, body, [start, x], curvature);
         let row_of: Vec<usize> =
             (0..pattern.rows()).flat_map(|i| std::iter::repeat_n(i, pattern.row(i).len())).collect();
         let size = |k: usize| own[row_of[k / 9]].max(stiffest[row_of[k / 9]]);
@@ -314,7 +335,7 @@ fn energies_are_those_of_the_host() {
                         let at = |(x, d): (&f64, f64)| stretch * x + move_by * d;
                         let x: Vec<f64> = rest.iter().zip(noise(rest.len(), 9)).map(at).collect();
                         let what = format!("{name}, {count} elements, held {held}, {stretch} {move_by}");
-                        compare(&backend, &mut *body, &x, bits, &what);
+                        compare(&backend, &mut *body, [&x, &x], bits, &what);
                     }
                 }
             }
@@ -329,7 +350,7 @@ fn degenerate_elements_are_those_of_the_host() {
         for (name, make, bits) in ENERGIES {
             let (mut body, rest) = make(20, 0);
             let mut check = |x: &[f64], what: &str| {
-                compare(&backend, &mut *body, x, bits, &format!("{name}, {what}"));
+                compare(&backend, &mut *body, [x, x], bits, &format!("{name}, {what}"));
             };
             check(&vec![0.0; rest.len()], "points");
             let only = |axes: usize| -> Vec<f64> {
@@ -347,6 +368,123 @@ fn degenerate_elements_are_those_of_the_host() {
             }
         }
     }
+}
+
+/// Contact whose Hessian is part of the matrix, as on a device.
+struct InMatrix<P>(P, Arc<Pattern>);
+
+impl<P: Potential> Potential for InMatrix<P> {
+    fn nodes(&self) -> usize {
+        self.0.nodes()
+    }
+
+    fn pattern(&self) -> &Arc<Pattern> {
+        &self.1
+    }
+
+    fn energy(&mut self, x: &[f64]) -> Energy {
+        self.0.energy(x)
+    }
+
+    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
+        self.0.add_gradient(x, g);
+    }
+
+    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
+        let mut contacts = ContactHessian::default();
+        self.0.add_contacts(x, curvature, &mut contacts);
+        for (stencil, k) in contacts.stencils().iter().zip(contacts.stiffness().as_chunks::<9>().0) {
+            let ends = || stencil.nodes().iter().zip(stencil.weights());
+            for ((i, v), (j, w)) in ends().flat_map(|i| ends().map(move |j| (i, j))) {
+                let block = self.1.find(*i as usize, *j as usize).unwrap();
+                (0..9).for_each(|c| values[9 * block + c] += v * w * k[c]);
+            }
+        }
+    }
+
+    fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
+        self.0.max_step(x, d).max(0.0) // 0 for NaN, as in a sum
+    }
+
+    fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        self.0.renew(x)
+    }
+
+    fn kernels(&self) -> Result<Vec<ElementKernel>, BodyError> {
+        self.0.kernels()
+    }
+}
+
+/// Obstacles and friction are those of the host, for nodes and edges outside, within reach, inside and at places where a
+/// normal or a curvature is not defined.
+#[test]
+fn obstacles_are_those_of_the_host() {
+    fn check(shape: impl Shape + Clone, name: &str) {
+        let count = 40;
+        let rest = noise(3 * count, 7);
+        let at = rest.as_chunks().0;
+        let held: Vec<bool> = (0..count).map(|i| i % 9 == 4).collect();
+        let edges: Vec<[u32; 2]> = (0..count as u32 - 7).flat_map(|i| [[i, i + 1], [i, i + 7]]).collect();
+        let springs = edges.iter().map(|&ends| Spring { ends, stiffness: 1.0, length: 1.0 }).collect();
+        let springs = Springs::new(springs, &held, at).unwrap();
+        let (pattern, rest) = (springs.pattern().clone(), springs.free(at));
+        let scaled = |scale: f64| rest.iter().map(|x| scale * x).collect::<Vec<_>>();
+        let all = |point: [f64; 3]| point.repeat(rest.len() / 3);
+        let mut states = vec![
+            ("rest", rest.clone()),
+            ("outside", scaled(2.0)),
+            ("inside", scaled(0.3)),
+            ("the centre", all([0.1, 0.0, 0.0])),
+            ("the origin", all([0.0; 3])),
+            ("the axis", rest.iter().enumerate().map(|(k, x)| if k % 3 == 0 { *x } else { 0.0 }).collect()),
+            ("a face", rest.iter().enumerate().map(|(k, x)| if k % 3 == 0 { 0.5 } else { *x }).collect()),
+        ];
+        for bad in [f64::NAN, f64::INFINITY, 1e200, 1e-200] {
+            let mut x = scaled(1.5);
+            x[20] = bad;
+            states.push(("a bad position", x));
+        }
+        let potentials: [ContactPotential; 2] =
+            [Penalty { stiffness: 8.0 }.into(), Barrier { stiffness: 2.0, reach: 0.5 }.into()];
+        for (backend, potential) in devices().iter().flat_map(|b| potentials.iter().map(move |p| (b, p))) {
+            let nodes =
+                || Obstacle::with_potential(rest.len() / 3, shape.clone(), potential.clone()).unwrap();
+            let whole = || nodes().edges(&edges, &held, at).unwrap();
+            let spin = Spin { through: [0.1; 3], rate: [0.3, -1.0, 0.2], drift: [0.5, 0.0, 0.1] };
+            let mut parts: Vec<(&str, Box<dyn Potential>)> = vec![
+                ("nodes", Box::new(InMatrix(nodes().only(&[3, 0, 30]).unwrap(), pattern.clone()))),
+                ("nodes and edges", Box::new(InMatrix(whole(), pattern.clone()))),
+                (
+                    "friction",
+                    Box::new(InMatrix(Friction::new(whole(), spin, 0.4, 0.01).unwrap(), pattern.clone())),
+                ),
+            ];
+            for (what, part) in &mut parts {
+                for (state, x) in &states {
+                    let what = format!("{name}, {potential:?}, {what}, {state}");
+                    let start: Vec<f64> =
+                        x.iter().zip(noise(x.len(), 5)).map(|(x, d)| x + 0.02 * d).collect();
+                    compare(backend, &mut **part, [&start, x], false, &what);
+                }
+            }
+        }
+    }
+    check(Plane::through([0.1, 0.0, 0.0], [1.0, 2.0, 0.5]).unwrap(), "plane");
+    check(Sphere::new([0.1, 0.0, 0.0], 0.6).unwrap(), "sphere");
+    check(Capsule::new([-0.4, 0.0, 0.0], [0.4, 0.0, 0.0], 0.4).unwrap(), "capsule");
+    check(Cuboid::new([[-0.4, -0.5, -0.3], [0.4, 0.5, 0.3]], 0.1).unwrap(), "box");
+}
+
+/// Contact without kernels is named.
+#[test]
+fn contact_without_a_kernel_is_named() {
+    let cubic = ContactPotential::Other {
+        at: Arc::new(|d: f64| if d < 0.0 { [-d.powi(3), -3.0 * d * d, -6.0 * d] } else { [0.0; 3] }),
+        max_step: Arc::new(|_, _| f64::INFINITY),
+    };
+    let ball = Sphere::new([0.0; 3], 1.0).unwrap();
+    let error = Obstacle::with_potential(2, ball, cubic).unwrap().kernels().unwrap_err();
+    assert!(error.to_string().contains("neither a penalty nor a barrier"), "{error}");
 }
 
 /// An energy without elements changes nothing.
@@ -397,7 +535,8 @@ fn elements_are_close_in_single_precision() {
         for curvature in CURVATURES {
             let mut host = Bsr::zeros(body.pattern().clone(), (3, 3)).unwrap();
             body.add_hessian(&x, curvature, host.values_mut());
-            let gap = common::difference(hessian(&backend, &*body, &x, curvature).values(), host.values());
+            let gap =
+                common::difference(hessian(&backend, &*body, [&x, &x], curvature).values(), host.values());
             assert!(gap < 1e-4, "{name}, {curvature:?}: {gap:e}");
         }
     }
@@ -412,7 +551,8 @@ fn hessians_of_sums_are_equal_up_to_round_off() {
         for curvature in CURVATURES {
             let mut host = Bsr::zeros(both.pattern().clone(), (3, 3)).unwrap();
             both.add_hessian(&x, curvature, host.values_mut());
-            let gap = common::difference(hessian(&backend, &both, &x, curvature).values(), host.values());
+            let gap =
+                common::difference(hessian(&backend, &both, [&x, &x], curvature).values(), host.values());
             assert!(gap < 1e-14, "{curvature:?}: {gap:e}");
         }
     }

@@ -145,6 +145,9 @@ pub(super) fn supported(options: &Options) -> Result<(), Failure> {
         let advice = "leave out --backend: each rank keeps its rows on the CPU, in f64";
         return fault("with another backend than cpu", advice);
     }
+    if options.method.no_self_contact {
+        return fault("without contact of triangles", "leave out --no-self-contact");
+    }
     if options.systems > 0 {
         return fault("dumps of systems", "leave out --systems");
     }

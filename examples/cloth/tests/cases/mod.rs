@@ -42,7 +42,7 @@ const BALL: &str = "@ --frames 2 --vertices 36 --scene sphere --thickness 0.06";
 const DRESS: &str = "@ --frames 1 --scene dressed --mesh a.obj --body low.obj";
 
 /// A case of each option.
-pub(crate) const CASES: [Case; 40] = [
+pub(crate) const CASES: [Case; 41] = [
     ("scene", SHEET, "--scene pinned"),
     ("vertices", SHEET, "@ --frames 1 --vertices 49"),
     ("sheets", SHEET, "--sheets 2"),
@@ -77,6 +77,11 @@ pub(crate) const CASES: [Case; 40] = [
     ("solver", "@ --frames 1 --vertices 36 --solver gs", "@ --frames 1 --vertices 36 --solver sa"),
     ("levels", "@ --frames 1 --vertices 400 --solver skinning", "--levels 20"),
     ("obstacles", BALL, "--obstacles constraints"),
+    (
+        "no-self-contact",
+        "@ --frames 2 --vertices 36 --scene drop-horizontal --thickness 0.06 --wind 3 0 0",
+        "--no-self-contact",
+    ),
     ("iterations", SHEET, "--iterations 1"),
     ("inner", SHEET, "--inner 1"),
     ("fixed", SHEET, "--fixed"),

@@ -1,0 +1,130 @@
+//! Steps on a device.
+
+use coarsen::opencl::Counters;
+
+use super::*;
+use crate::device_step::energies;
+use crate::world::World;
+
+/// A sheet that hangs on two of its sides, without an obstacle.
+const HANGS: &str = "[[body]]\nmesh = \"square\"\ncentre = [0.0, 1.0, 0.0]\naxes = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]\n\
+                     [[attachment]]\nnodes = { sides = [\"west\", \"south\"] }\n";
+
+/// What a device computes.
+const ALONE: &str = "--solver mas --no-self-contact --air 0";
+
+/// A run on a device, and what it has counted.
+fn counted(folder: &Folder, words: &str) -> Option<(Vec<Row>, Counters)> {
+    let device = opencl()?;
+    let AnyBackend::OpenCl(backend) = device.clone() else { unreachable!("a device was chosen") };
+    let rows = run(device, &folder.parse(words).unwrap()).unwrap();
+    Some((rows, backend.counters()))
+}
+
+/// Runs a scene on the CPU and twice on a device, to round-off: positions are equal to 1e-10 of an edge, and have the same bits
+/// in both runs. After the first frame only the positions and the velocities of frames are transferred, beside scalars. Returns
+/// the rows of the device.
+fn agrees_with_cpu(name: &str, words: &str, edge: f64) -> Option<Vec<Row>> {
+    let frames = 4;
+    let [cpu, device, again] = ["cpu", "device", "again"].map(|run| Folder::new(&format!("{name}-{run}")));
+    let words = format!("{words} {ALONE} --dt 0.01 --frames");
+    let (rows, all) = counted(&device, &format!("{words} {frames}"))?;
+    let (_, half) = counted(&again, &format!("{words} {}", frames / 2)).unwrap();
+    let on_host = cpu.run(&format!("{words} {frames}")).unwrap();
+    for (frame, (found, host)) in rows.iter().zip(&on_host).enumerate().skip(1) {
+        let gap = distance(&device.surface(frame), &cpu.surface(frame));
+        assert!(gap < 1e-10 * edge, "{name}, frame {frame}: {gap:e}, {found}");
+        let scale = on_host[0].energy.abs() + host.kinetic + host.elastic;
+        for gap in [found.energy - host.energy, found.kinetic - host.kinetic, found.work - host.work] {
+            assert!(gap.abs() < 1e-9 * scale, "{name}, frame {frame}: {gap:e}, {scale:e}");
+        }
+        assert_eq!((found.steps, found.contacts), (host.steps, host.contacts), "{name}, frame {frame}");
+    }
+    assert_eq!(device.surface(frames / 2), again.surface(frames / 2), "{name}");
+    let later = frames as u64 / 2;
+    assert_eq!([all.large - half.large, all.uploads - half.uploads], [2 * later, 0], "{name}");
+    check_balance(&rows, 1e-3);
+    assert!(distance(&device.surface(0), &device.surface(frames)) > 0.01, "{name}: it moves");
+    Some(rows)
+}
+
+#[test]
+fn every_material_hangs_on_a_device() {
+    let folder = Folder::new("device-hangs");
+    let file = folder.write("hangs.toml", HANGS);
+    for material in Material::value_variants() {
+        let name = name(material);
+        let words = format!("--scene {file} --vertices 81 --material {name}");
+        let converged = format!("{words} --tolerance 1e-10 --iterations 60 --inner 2000");
+        if agrees_with_cpu(&name, &converged, 0.125).is_none() {
+            return;
+        }
+    }
+}
+
+/// The same with fixed numbers of iterations, which suffice for round-off.
+#[test]
+fn fixed_iterations_are_those_of_the_cpu() {
+    let folder = Folder::new("device-fixed");
+    let file = folder.write("hangs.toml", HANGS);
+    let words = format!("--scene {file} --vertices 81 --fixed --iterations 8 --inner 120 --tolerance 0");
+    if let Some(rows) = agrees_with_cpu("fixed", &words, 0.125) {
+        assert!(
+            rows[1..].iter().all(|row| (row.outer, row.inner) == (8 * row.steps, 120 * row.outer)),
+            "{rows:?}"
+        );
+    }
+}
+
+/// A run that continues from a checkpoint has the bits of one without an interruption.
+#[test]
+fn interrupted_runs_on_a_device_continue() {
+    let [whole, parts] = ["device-whole", "device-parts"].map(Folder::new);
+    let file = whole.write("hangs.toml", HANGS);
+    let words = format!("--scene {file} --vertices 81 {ALONE} --checkpoint 2 --frames");
+    let Some((rows, _)) = counted(&whole, &format!("{words} 4")) else { return };
+    counted(&parts, &format!("{words} 2"));
+    let (continued, _) = counted(&parts, &format!("{words} 4 --resume")).unwrap();
+    assert_eq!(whole.surface(4), parts.surface(4));
+    assert_eq!(rows[4].energy.to_bits(), continued[4].energy.to_bits());
+}
+
+/// Sheets above the ground, and one that falls on a ball which turns below it, with friction.
+#[test]
+fn obstacles_are_those_of_the_cpu() {
+    let words = "--tolerance 1e-10 --iterations 400 --inner 2000";
+    for scene in ["pinned", "drooping"] {
+        if agrees_with_cpu(scene, &format!("--scene {scene} --vertices 81 {words}"), 0.125).is_none() {
+            return;
+        }
+    }
+    let sphere = format!("--scene sphere --vertices 49 {words} --frame-steps 9");
+    let rows = agrees_with_cpu("sphere", &sphere, 1.0 / 6.0).unwrap();
+    assert!(rows[4].contacts > 0 && rows[4].work != 0.0, "{rows:?}");
+}
+
+/// What a device does not compute is named.
+#[test]
+fn reasons_for_the_host_are_named() {
+    let folder = Folder::new("device-reasons");
+    let file = folder.write("hangs.toml", HANGS);
+    let reason = |words: &str| {
+        let options = folder.parse(words).unwrap();
+        let sheet = crate::scene::sheet(&options).unwrap();
+        let World { fixed, forces } =
+            World::new(&Scene::new(&sheet, &options).unwrap(), &sheet, &options).unwrap();
+        energies(&forces, &fixed, &options.method).err().unwrap_or_default()
+    };
+    let alone = format!("--scene {file} {ALONE}");
+    assert_eq!(reason(&alone), "");
+    for (words, part) in [
+        (format!("--scene {file} --solver mas --air 0"), "--no-self-contact"),
+        (format!("--scene {file} --no-self-contact --air 0"), "--solver mas"),
+        (format!("--scene {file} --no-self-contact --solver mas"), "--air 0"),
+        (format!("{alone} --damping 0.1"), "--damping"),
+        (format!("{alone} --obstacles constraints"), "--obstacles"),
+        (format!("--scene twist {ALONE}"), "motion"),
+    ] {
+        assert!(reason(&words).contains(part), "{words}: {}", reason(&words));
+    }
+}

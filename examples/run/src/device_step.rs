@@ -1,0 +1,181 @@
+//! Time steps on an OpenCL device.
+//!
+//! Positions, energies, derivatives, the assembly, the domains of the preconditioner, conjugate gradients and Newton's method are on
+//! the device; the host reads what it asks for.
+
+use std::any::Any;
+use std::sync::Once;
+
+use coarsen::Scalar;
+use coarsen::elastic::{Curvature, ElementKernel, ImplicitEuler, Potential};
+use coarsen::opencl::{
+    DeviceImplicitEuler, DeviceMatrix, DeviceScalar, DeviceSchwarz, DeviceSubdomains, DeviceVector, OpenCl,
+};
+use coarsen::optimize::{DescentError, DescentReport, Forcing, Linearized, Norm, node_weights};
+use coarsen::prelude::*;
+use coarsen::sparse::SystemAt;
+
+use crate::Failure;
+
+/// The objective with its Hessian and its domains.
+type Step = Linearized<
+    DeviceImplicitEuler<f64>,
+    DeviceMatrix<f64>,
+    DeviceSubdomains<f64>,
+    fn(&mut DeviceImplicitEuler<f64>, &DeviceVector<f64>, &mut DeviceMatrix<f64>) -> Result<(), DescentError>,
+    fn(&DeviceMatrix<f64>, &DeviceVector<f64>, &mut DeviceSubdomains<f64>) -> Result<(), DescentError>,
+>;
+
+/// Newton's method of a step, whose linear systems are solved by conjugate gradients with multilevel Schwarz.
+pub struct DeviceMethod<'a> {
+    /// The most levels of the preconditioner, in the first entry if there is one.
+    pub levels: &'a [usize],
+    /// When a linear solve ends.
+    pub inner: Stop<f64>,
+    /// When the preconditioner is updated.
+    pub refresh: Refresh,
+    /// Whether the projected Hessian is used only where the exact one is indefinite; otherwise always.
+    pub projects_on_demand: bool,
+}
+
+/// The energies of a scene and the solver of its steps in device memory.
+pub struct DeviceSteps {
+    backend: OpenCl<f64>,
+    f: Step,
+    newton: Newton<DeviceVector<f64>, Cg<DeviceVector<f64>>>,
+    descent: Descent<DeviceVector<f64>, MoreThuente<f64>>,
+    next: DeviceVector<f64>,
+    /// The forces of friction, and its work in the steps since it was last read.
+    friction: DeviceVector<f64>,
+    work: Option<DeviceScalar<f64>>,
+    /// The time step, s.
+    h: f64,
+    /// The frame whose state the device has.
+    frame: Option<usize>,
+}
+
+/// The device of a backend, and the energies of a scene for it. `None` for a backend that is no device in `f64`, and if
+/// `energies` gives a reason, which is printed once: the host then computes the steps.
+pub fn device_of<T>(
+    backend: &dyn Any,
+    energies: impl FnOnce() -> Result<T, String>,
+) -> Option<(&OpenCl<f64>, T)> {
+    let Some(AnyBackend::OpenCl(device)) = backend.downcast_ref::<AnyBackend<f64>>() else { return None };
+    let print = |reason: &String| {
+        static PRINTED: Once = Once::new(); // a run has a solver for each checkpoint
+        PRINTED.call_once(|| eprintln!("steps on the host: {reason}"));
+    };
+    Some((device, energies().inspect_err(print).ok()?))
+}
+
+impl DeviceSteps {
+    /// Uploads the energies `kernels` of the steps f; x has positions as those of the first step.
+    pub fn new<P: Potential>(
+        backend: &OpenCl<f64>,
+        kernels: &[ElementKernel],
+        f: &mut ImplicitEuler<P>,
+        masses: &[f64],
+        x: &[f64],
+        method: DeviceMethod<'_>,
+    ) -> Result<Self, Failure> {
+        let weights = node_weights(&f.characteristic(), 3)?;
+        let mut on_device = DeviceImplicitEuler::new(backend, kernels, masses, f.step())?;
+        let system = System { contact: None, ..f.system_at(x)?.system() };
+        let mut a = backend.matrix(system.matrix)?;
+        let schwarz = Schwarz::multilevel();
+        let levels = method.levels.first().copied().unwrap_or(schwarz.levels);
+        let schwarz = Schwarz { levels, ..schwarz };
+        let m = DeviceSchwarz { schwarz, ..DeviceSchwarz::default() }.build(system, backend)?;
+        let next = backend.vector(x)?;
+        on_device.hessian(&next, &mut a)?;
+        a.check()?; // whether the pattern has all blocks
+        let assemble: fn(&mut _, &_, &mut _) -> _ =
+            |f: &mut DeviceImplicitEuler<f64>, x, a| Ok(f.hessian(x, a)?);
+        let update: fn(&_, &_, &mut _) -> _ =
+            |a, _, m: &mut DeviceSubdomains<f64>| Ok(m.update_on_device(a)?);
+        let (h, friction) = (f.step(), next.like()?);
+        let mut f = Linearized::new(on_device, a, m, assemble, update);
+        if method.projects_on_demand {
+            f = f.projecting(|f, on| f.curvature = if on { Curvature::Projected } else { Curvature::Exact });
+        }
+        let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(0.0));
+        descent.norm = Norm::weighted(backend.vector(&weights)?)?;
+        descent.refresh = method.refresh;
+        let newton = Newton::with(Cg::new(method.inner), Forcing::AsGiven);
+        Ok(Self { backend: backend.clone(), f, newton, descent, next, friction, work: None, h, frame: None })
+    }
+
+    /// Whether the state on the device is that of a frame.
+    pub fn has(&self, frame: usize) -> bool {
+        self.frame == Some(frame)
+    }
+
+    /// Begins with the state of a frame, which is uploaded unless the device has it.
+    pub fn start(&mut self, frame: usize, x: &[f64], v: &[f64]) -> Result<(), DescentError> {
+        self.work = None;
+        if self.frame.take() != Some(frame) {
+            let [positions, velocities] = self.f.objective.state();
+            self.backend.write(x, positions)?;
+            self.backend.write(v, velocities)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the numbers of an energy again.
+    pub fn write(&mut self, energy: usize, kernel: &ElementKernel) -> Result<(), DescentError> {
+        Ok(self.f.objective.energies()[energy].write(&kernel.held, &kernel.data)?)
+    }
+
+    /// Computes the positions after a step, until the gradient is as small as `stop` says. The descent begins as that of
+    /// `ContactStepper::predict`; `bound` is the part of h v that the host allows.
+    pub fn step(
+        &mut self,
+        acceleration: [f64; 3],
+        bound: f64,
+        stop: Stop<f64>,
+    ) -> Result<DescentReport<f64>, DescentError> {
+        let Self { f, newton, descent, next, h, .. } = self;
+        f.objective.begin(acceleration);
+        let bound = f.objective.max_time().map_or(bound, |time| bound.min(time.read() / *h));
+        f.objective.predict(0.0, next);
+        let before = bound.is_finite().then(|| f.objective.value(next).value);
+        f.objective.predict(bound.clamp(0.0, 1.0), next);
+        if let Some(before) = before {
+            let [before, after] = DeviceVector::wait_for([&before, &f.objective.value(next).value]);
+            if after > before {
+                f.objective.predict(0.0, next);
+            }
+        }
+        newton.forget();
+        descent.stop = stop;
+        descent.minimize(f, newton, next)
+    }
+
+    /// Reads the positions after the last step.
+    pub fn positions(&self, x: &mut [f64]) -> Result<(), DescentError> {
+        Ok(self.backend.read(&self.next, x)?)
+    }
+
+    /// Reads the velocities after the last step that has ended.
+    pub fn velocities(&mut self, v: &mut [f64]) -> Result<(), DescentError> {
+        let [_, velocities] = self.f.objective.state();
+        Ok(self.backend.read(velocities, v)?)
+    }
+
+    /// Reads the work of friction in the steps of a frame, J.
+    pub fn work(&mut self) -> f64 {
+        self.work.take().map_or(0.0, |work| work.read())
+    }
+
+    /// Ends the last step, with a frame if it is one.
+    pub fn end(&mut self, frame: Option<usize>) {
+        let Self { f, next, friction, work, .. } = self;
+        let own = f.objective.friction_work(next, friction);
+        *work = match (work.take(), own) {
+            (Some(sum), Some(own)) => Some(sum + own),
+            (sum, own) => sum.or(own),
+        };
+        f.objective.end(next);
+        self.frame = frame;
+    }
+}
