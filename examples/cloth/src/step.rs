@@ -13,6 +13,7 @@
 //! Energies are computed on the host, and linear systems are solved on the backend; some scenes are computed on a device
 //! altogether (`device_step.rs`).
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -205,6 +206,20 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         obstacles + friction.iter().zip(&state.x).zip(next).map(work).sum::<f64>()
     }
 
+    /// Computes the steps with these numbers, on a device if it has the scene.
+    fn steps_of(
+        &mut self,
+        state: &mut State,
+        steps: RangeInclusive<usize>,
+        row: &mut Row,
+    ) -> Result<(), Failure> {
+        #[cfg(feature = "opencl")]
+        if let Some(device) = &mut self.device {
+            return device_step::frame(device, state, steps, self.steps.descent.stop, row);
+        }
+        steps.into_iter().try_for_each(|step| self.step(state, step, row))
+    }
+
     /// Computes the next frame.
     ///
     /// # Errors
@@ -216,23 +231,14 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         let begun = state.begun;
-        let steps = pace.last(state.frame) + 1..=pace.last(frame);
-        #[cfg(feature = "opencl")]
-        let steps = match &mut self.device {
-            Some(device) => {
-                device_step::frame(device, &mut next, steps, self.steps.descent.stop, &mut row)?;
-                1..=0
+        if let Err(failure) =
+            self.steps_of(&mut next, pace.last(state.frame) + 1..=pace.last(frame), &mut row)
+        {
+            if let Some((supported, states)) = self.supported.as_mut().zip(states) {
+                supported.states = states;
             }
-            None => steps,
-        };
-        for step in steps {
-            if let Err(failure) = self.step(&mut next, step, &mut row) {
-                if let Some((supported, states)) = self.supported.as_mut().zip(states) {
-                    supported.states = states;
-                }
-                self.fixed.move_to(&mut self.steps.f.potential, pace.time(begun, state.frame))?;
-                return Err(failure);
-            }
+            self.fixed.move_to(&mut self.steps.f.potential, pace.time(begun, state.frame))?;
+            return Err(failure);
         }
         row.setup = self.clock.take().as_secs_f64();
         row.solve = (start.elapsed().as_secs_f64() - row.setup).max(0.0);
