@@ -1,8 +1,9 @@
 //! How long does a time step of a program with its own cloth take?
 //!
-//! The program knows nothing of this library but `Bsr` and `Solver`: a square sheet of springs hangs from two corners, and a
-//! step of implicit Euler is one system (M − h² ∂f/∂x) Δv = h f, assembled anew, to a relative residual of 1e-4. `Solver`
-//! chooses the method, and decides in each step whether its preconditioner is kept, updated or built.
+//! The program uses only `Solver` and the types of a matrix. A square sheet of springs hangs from two corners, and a
+//! step of implicit Euler is one system (M + h² K) Δv = h (f − h K v), assembled anew, to a relative residual of 1e-4. K is
+//! the positive semidefinite part of −∂f/∂x. `Solver` chooses the method, and decides in each step whether its
+//! preconditioner is kept, updated or built.
 //!
 //! ```text
 //! cargo bench -p coarsen-benches --bench own_cloth

@@ -421,7 +421,7 @@ impl<B: Backend> Solve<'_, '_, B> {
     }
 
     /// A vector of the backend. Numbers of its type are not converted first.
-    #[expect(clippy::ptr_arg, reason = "a slice is no `Any`")]
+    #[expect(clippy::ptr_arg, reason = "a slice is not `Any`")]
     fn vector(&self, x: &Vec<f64>) -> Result<B::Vector, Error> {
         match (x as &dyn Any).downcast_ref::<Vec<B::Real>>() {
             Some(same) => self.builder.backend.vector(same),

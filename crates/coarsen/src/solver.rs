@@ -47,8 +47,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::Plan::solve) by the `Problem`. Whether positions or a
 /// near-kernel are in the order of the matrix is not tested; [`by_component`](coarsen_sparse::NearKernel::by_component) does.
 ///
-/// *Use* for right-hand sides or matrices that follow each other, inside [`threads`](crate::parallel::threads): a step of cloth
-/// with 5,000 vertices takes 10 ms there, and 14 ms where each loop enters a pool. *Memory* three copies of A (the given
+/// *Use* for right-hand sides or matrices that follow each other, inside [`threads`](crate::parallel::threads): elsewhere each
+/// loop enters a pool of threads, which takes longer than a small loop. *Memory* three copies of A (the given
 /// system, and two in [`Step`]), and the preconditioner or the factor.
 ///
 /// ```

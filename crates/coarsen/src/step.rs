@@ -201,6 +201,7 @@ impl Step {
         if action != decided {
             self.policy.overrule(action);
         }
+        let mut action = action;
         let reused = match action {
             Action::Keep => None,
             Action::Patch => {
@@ -214,7 +215,14 @@ impl Step {
                     }
                 })
             }
-            Action::Update => Some(built.update_from(now())?),
+            Action::Update => {
+                let reused = built.update_from(now())?;
+                if reused == Reused::Nothing {
+                    action = Action::Build;
+                    self.policy.overrule(action);
+                }
+                Some(reused)
+            }
             Action::Build => {
                 *built = build(now())?;
                 Some(Reused::Nothing)

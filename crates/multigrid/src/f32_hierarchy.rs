@@ -17,7 +17,7 @@ pub struct F32Hierarchy {
     hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>>>,
     /// The rounded matrix.
     matrix: Bsr<f32>,
-    /// The matrix to which updates are rounded, after the first update: the smoother may share the memory of `matrix`.
+    /// The matrix to which updates are rounded if the smoother shares the memory of `matrix`, after the first update.
     spare: Option<Bsr<f32>>,
     merged: Merged,
 }
@@ -27,7 +27,8 @@ impl<C: Coarsening<f32>> Multigrid<C> {
     ///
     /// The setup, the levels and the cycle are in f32, while with `Cpu::mixed()` only the values of the levels are.
     /// *Use* for a preconditioner of a matrix in the range of f32 whose rounded entries still are positive definite.
-    /// *Cost* and *memory* about half of those in f64, and a copy of A in f32.
+    /// *Cost* and *memory* about half of those in f64, and a copy of A in f32, which smoothers over whole rows share until the
+    /// first update.
     ///
     /// # Errors
     /// Those of [`Setup::build_from`]. Entries that are too large for f32 are not finite and are reported with their
@@ -101,19 +102,28 @@ impl Update<f64> for F32Hierarchy {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
         let known = self.matrix.pattern().clone();
         let whole = self.merged.whole(&system, &known)?;
-        let fits = |spare: &Bsr<f32>| {
-            Pattern::same(spare.pattern(), whole.pattern()) && spare.block() == whole.block()
-        };
-        let next = match self.spare.take().filter(fits) {
+        let is_known = Pattern::same(&known, whole.pattern()) && self.matrix.block() == whole.block();
+        if is_known && !self.matrix.is_shared() {
+            parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32);
+            return self.hierarchy.get_mut().update_from(rounded(system, &self.matrix));
+        }
+        let next = match self.spare.take().filter(|_| is_known) {
             Some(mut next) => {
                 parallel::map(whole.values(), next.values_mut(), |v| *v as f32);
                 next
+            }
+            None if is_known => {
+                let (_, block, values) = whole.to::<f32>().into_parts();
+                Bsr::new(known, block, values)?.shared()
             }
             None => whole.to::<f32>().shared(),
         };
         let next = self.spare.insert(next);
         let reused = self.hierarchy.get_mut().update_from(rounded(system, next))?;
         mem::swap(&mut self.matrix, next);
+        if !is_known {
+            self.spare = None; // of another pattern
+        }
         Ok(reused)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::simd;
@@ -128,7 +129,8 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
         }
         same_length("matrix values", self.a.nnz(), host.nnz())?;
         check_range::<T, S>("the matrix", host.values())?;
-        match host.shared_as() {
+        // Row sets and kernels expect the same pattern, and not one that is equal.
+        match host.shared_as().filter(|same| Arc::ptr_eq(same.pattern(), self.a.pattern())) {
             Some(same) => self.a = same,
             None => parallel::map(host.values(), self.a.values_mut(), |v| v.to()),
         }

@@ -77,8 +77,8 @@ pub(crate) enum Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum UpdatePolicy {
-    /// Keep or patch until the additional iterations cost more than a build, or many rows changed; then update or
-    /// build
+    /// Keep or patch until the additional iterations cost more than an update, then update; build where updates lose as
+    /// much as a build costs, or many rows changed
     Policy,
     /// Build in every step
     Build,

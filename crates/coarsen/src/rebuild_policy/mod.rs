@@ -119,18 +119,19 @@ impl fmt::Display for Decision {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebuildPolicy {
     /// Extra cost of a build over a patch, in iterations: seconds of setup divided by seconds of an
-    /// iteration. The default is 25; for cloth, smoothed aggregation needs 20 and multilevel Schwarz 33.
+    /// iteration. A third of it is the cost of an update. The default is 25; for cloth, smoothed aggregation needs 20 and
+    /// multilevel Schwarz 33.
     pub rebuild_cost: usize,
     /// The number of iterations of the first solve after the last build.
     mark: Option<usize>,
-    /// The reference: the same after the last build or update.
+    /// The reference: that of the first solve after the last build or update.
     reference: usize,
     /// What is lost since the last build or update.
     lost: Lost,
     /// What the last decision took from it.
     dropped: Lost,
-    /// `waiting`: updates left before the preconditioner is kept again. `patience`: updates after the next
-    /// failure.
+    /// `waiting`: updates, or builds in their place, left before the preconditioner is kept again. `patience`: those after
+    /// the next failure.
     waiting: usize,
     patience: usize,
     /// The last decisions, at most twice [`KEPT`].
@@ -151,7 +152,8 @@ struct Lost {
     touched: f64,
 }
 
-/// The cost of a build in updates. Measured: updates of smoothed aggregation take 0.2 to 0.35 of a build, of multilevel Schwarz 0.45.
+/// The cost of a build in updates. Measured: updates of smoothed aggregation take 0.2 to 0.35 of a build, of multilevel
+/// Schwarz 0.45.
 const UPDATES: usize = 3;
 
 /// The number of updates in a row after the first failure of keeping the preconditioner.
@@ -235,7 +237,10 @@ impl RebuildPolicy {
 
     /// The cost of an update in iterations.
     fn update_cost(&self) -> usize {
-        self.rebuild_cost / UPDATES
+        match self.rebuild_cost {
+            usize::MAX => usize::MAX,
+            cost => cost.div_ceil(UPDATES),
+        }
     }
 
     /// The next decision, if the solve after action `last` took `before` iterations, and whether the touched rows are its
@@ -253,12 +258,12 @@ impl RebuildPolicy {
                 self.patience = PATIENCE;
             }
         }
+        let is_waiting = self.waiting > 0;
+        self.waiting = self.waiting.saturating_sub(1);
         let many_touched = self.lost.touched > PATCHED;
         if many_touched || self.lost.updated > self.rebuild_cost {
             return (Action::Build, many_touched);
         }
-        let is_waiting = self.waiting > 0;
-        self.waiting = self.waiting.saturating_sub(1);
         let action = match is_waiting || self.lost.kept > cost {
             true => Action::Update,
             false if touched > 0.0 => Action::Patch,

@@ -137,9 +137,11 @@ impl<T: Real> Bsr<T> {
         self.values.len()
     }
 
-    /// The number of bytes of values, columns and offsets. Values that a clone [shares](Self::shared) do not count.
+    /// The number of bytes of values, columns and offsets. Values do not count while they [are shared](Self::is_shared), also
+    /// not for the clone: who adds matrices counts them once.
     pub fn bytes(&self) -> usize {
-        self.values.bytes() + size_of_val(self.pattern.indices()) + size_of_val(self.pattern.offsets())
+        let values = if self.is_shared() { 0 } else { size_of_val(&self.values[..]) };
+        values + size_of_val(self.pattern.indices()) + size_of_val(self.pattern.offsets())
     }
 
     /// The values of block k.
@@ -233,8 +235,8 @@ impl<T: Real> Bsr<T> {
 
     /// The same matrix, whose clones share its values until one of them is changed.
     ///
-    /// *Use* for a matrix of which a preconditioner in the same precision keeps a copy, if its values do not change. *Not* for
-    /// a matrix that gets new values in every step: each change would copy them.
+    /// *Use* for a matrix of which a preconditioner in the same precision keeps a copy. A change copies all values while a
+    /// clone exists, so take two matrices in turn for values that change in every step.
     ///
     /// ```
     /// let mut a = coarsen_sparse::Bsr::<f32>::identity(2, 1)?.shared();
@@ -248,7 +250,12 @@ impl<T: Real> Bsr<T> {
         Self { values: self.values.shared(), ..self }
     }
 
-    /// A clone in the memory of this matrix, if its values are [shared](Self::shared) and of type U.
+    /// Whether a clone [shares](Self::shared) the values now.
+    pub fn is_shared(&self) -> bool {
+        matches!(&self.values, Values::Shared(values) if Arc::strong_count(values) > 1)
+    }
+
+    /// A clone in the memory of this matrix, if it is [shared](Self::shared) and its values are of type U.
     pub fn shared_as<U: Real>(&self) -> Option<Bsr<U>> {
         matches!(self.values, Values::Shared(_)).then_some(())?;
         (self as &dyn Any).downcast_ref::<Bsr<U>>().cloned()

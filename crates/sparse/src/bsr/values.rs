@@ -17,14 +17,6 @@ impl<T> Values<T> {
             shared => shared,
         }
     }
-
-    /// The bytes of values that no other matrix shares.
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Self::Shared(values) if Arc::strong_count(values) > 1 => 0,
-            values => size_of_val(&**values),
-        }
-    }
 }
 
 impl<T: Clone> Values<T> {

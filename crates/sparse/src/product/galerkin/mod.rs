@@ -225,7 +225,7 @@ impl<T: Real> GalerkinPlan<T> {
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A, P or `coarse` has another pattern than the plan, [`SparseError::Shape`]
-    /// if the block sizes differ. On error, nothing is written.
+    /// if the block sizes differ; nothing is then written. [`SparseError::TooLarge`] as for [`build`](Self::build).
     pub fn update<'p>(
         &mut self,
         a: &Bsr<T>,

@@ -30,6 +30,7 @@ impl<T: Real> Factors<'_, T> {
             worker.tables.free(coarse - worker.rows.start);
         };
         worker.tables.clear();
+        worker.sum.clear(1); // the last product may have failed
         let mut unfinished = worker.rows.clone();
         for fine in worker.fine.clone() {
             while !unfinished.is_empty()
@@ -67,8 +68,8 @@ pub(super) struct Tables<T> {
     rows: Vec<Table>,
     columns: Vec<u32>,
     values: Vec<T>,
-    /// The starts of empty tables of 2^bits places, by bits.
-    empty: [Vec<usize>; 32],
+    /// The starts of free tables of 2^bits places, by bits.
+    unused: [Vec<usize>; 32],
 }
 
 /// The places of a table, of which there is a power of two, and the number of its columns.
@@ -97,8 +98,8 @@ impl Table {
 
 impl<T: Real> Tables<T> {
     pub(super) fn new(rows: usize) -> Self {
-        let (rows, empty) = (vec![Table::default(); rows], Default::default());
-        Self { rows, columns: Vec::new(), values: Vec::new(), empty }
+        let (rows, unused) = (vec![Table::default(); rows], Default::default());
+        Self { rows, columns: Vec::new(), values: Vec::new(), unused }
     }
 
     /// Drops all sums.
@@ -106,20 +107,20 @@ impl<T: Real> Tables<T> {
         self.rows.fill(Table::default());
         self.columns.clear();
         self.values.clear();
-        self.empty.iter_mut().for_each(Vec::clear);
+        self.unused.iter_mut().for_each(Vec::clear);
     }
 
     /// Drops the sums of a row, whose table may then be used by another row.
     fn free(&mut self, row: usize) {
         let table = mem::take(&mut self.rows[row]);
-        self.empty(table);
+        self.release(table);
     }
 
-    fn empty(&mut self, table: Table) {
+    fn release(&mut self, table: Table) {
         if table.bits > 0 {
             self.columns[table.all()].fill(NONE);
             self.values[table.all()].fill(T::zero());
-            self.empty[table.bits as usize].push(table.start);
+            self.unused[table.bits as usize].push(table.start);
         }
     }
 
@@ -157,7 +158,7 @@ impl<T: Real> Tables<T> {
         let old = self.rows[row];
         let places = (8 * (old.len as usize + more)).div_ceil(7).max(3 * more).next_power_of_two().max(2);
         let bits = places.trailing_zeros();
-        let start = self.empty[bits as usize].pop().unwrap_or_else(|| {
+        let start = self.unused[bits as usize].pop().unwrap_or_else(|| {
             let start = self.columns.len();
             self.columns.resize(start + places, NONE);
             self.values.resize(start + places, T::zero());
@@ -174,7 +175,7 @@ impl<T: Real> Tables<T> {
                 (self.columns[start + at], self.values[start + at]) = (column, value);
             }
         }
-        self.empty(old);
+        self.release(old);
         self.rows[row] = table;
         table
     }
@@ -208,6 +209,6 @@ impl<T: Real> Tables<T> {
         self.rows.capacity() * size_of::<Table>()
             + self.columns.capacity() * 4
             + self.values.capacity() * size_of::<T>()
-            + self.empty.iter().map(|starts| starts.capacity() * 8).sum::<usize>()
+            + self.unused.iter().map(|starts| starts.capacity() * 8).sum::<usize>()
     }
 }
