@@ -18,7 +18,7 @@ use crate::{Method, Precond};
 /// The cost of a product with A and the vector updates of CG per entry of s.
 const ITERATION: f64 = 2.5;
 
-/// The constant cost of a setup or an iteration; of the setup of a hierarchy, of an ordering or of a factor.
+/// The constant cost of a setup or an iteration; of the setup of a hierarchy, and for blocks of an ordering or a factor.
 const START: [f64; 2] = [4e4, 1e7];
 
 /// The jump of the diagonal above which more iterations are expected.
@@ -187,7 +187,9 @@ impl Costs {
     /// separators in a graph of w / b nodes in width.
     pub fn ordering(&self) -> f64 {
         let (b, search) = (self.block as f64, if self.block > 1 { 250.0 } else { 100.0 });
-        START[1] + 5e3 * self.nodes() + search * (self.width / b).sqrt() * self.entries / (b * b)
+        self.start_of_factor()
+            + 5e3 * self.nodes()
+            + search * (self.width / b).sqrt() * self.entries / (b * b)
     }
 
     /// The cost F of computing a factor and solving with it.
@@ -215,7 +217,12 @@ impl Costs {
 
     /// The cost of a factor by its unknowns, its entries with the solves, and its operations.
     fn sized(&self, entries: f64, flops: f64) -> f64 {
-        START[1] + 1e4 * self.unknowns + 150.0 * entries + 0.45 * flops
+        self.start_of_factor() + 1e4 * self.unknowns + 150.0 * entries + 0.45 * flops
+    }
+
+    /// The constant part of the cost of an ordering, and of that of a factor.
+    fn start_of_factor(&self) -> f64 {
+        if self.block > 1 { START[1] } else { 0.0 }
     }
 
     fn nodes(&self) -> f64 {
