@@ -79,7 +79,7 @@ pub use {
 };
 
 pub use coarsen_backend::{Cpu, Transfers};
-pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Minres};
+pub use coarsen_krylov::{BiCgStab, Cg, FixedCg, FlexibleCg, Gmres, Minres};
 pub use coarsen_sparse::assembly;
 
 #[cfg(feature = "gallery")]
@@ -105,7 +105,9 @@ pub mod prelude {
         Report, Stop, Vector, every, from_fn, parallel::threads,
     };
     pub use coarsen_direct::Direct;
-    pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
+    pub use coarsen_krylov::{
+        BiCgStab, Cg, FixedCg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected,
+    };
     pub use coarsen_matrix_market as matrix_market;
     pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid};
     pub use coarsen_node_embedding::{NodeEmbedding, node_embedding, node_embedding_of};

@@ -23,6 +23,7 @@
 //! | [`single_reduction_cg`](SingleReductionCg) | conjugate gradients with one reduction per iteration |
 //! | [`pipelined_cg`](PipelinedCg) | conjugate gradients whose reduction overlaps with M and A |
 //! | [`block_cg`](BlockCg) | conjugate gradients for several right-hand sides |
+//! | [`fixed_cg`](FixedCg) | conjugate gradients with a fixed number of iterations, without synchronisation |
 //! | [`flexible_cg`](FlexibleCg) | symmetric positive definite A, variable M |
 //! | [`minres`](Minres) | symmetric indefinite A |
 //! | [`gmres`](Gmres) | general A; restarted, flexible on request |
@@ -38,6 +39,7 @@ mod bicgstab;
 mod block_cg;
 mod cg;
 mod convergence_test;
+mod fixed_cg;
 mod flexible_cg;
 mod gmres;
 mod krylov;
@@ -59,6 +61,7 @@ pub use coarsen_core::{
 pub use bicgstab::BiCgStab;
 pub use block_cg::BlockCg;
 pub use cg::Cg;
+pub use fixed_cg::FixedCg;
 pub use flexible_cg::FlexibleCg;
 pub use gmres::Gmres;
 pub use krylov::{AsVector, Krylov};

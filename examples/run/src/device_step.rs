@@ -30,7 +30,7 @@ type Step = Linearized<
 pub struct DeviceMethod<'a> {
     /// The most levels of the preconditioner, in the first entry if there is one.
     pub levels: &'a [usize],
-    /// When a linear solve ends.
+    /// When a linear solve ends; without a tolerance it takes a fixed number of iterations, which no test of convergence delays.
     pub inner: Stop<f64>,
     /// When the preconditioner is updated.
     pub refresh: Refresh,
@@ -42,7 +42,7 @@ pub struct DeviceMethod<'a> {
 pub struct DeviceSteps {
     backend: OpenCl<f64>,
     f: Step,
-    newton: Newton<DeviceVector<f64>, Cg<DeviceVector<f64>>>,
+    newton: Newton<DeviceVector<f64>, Box<dyn Krylov<DeviceVector<f64>>>>,
     descent: Descent<DeviceVector<f64>, MoreThuente<f64>>,
     next: DeviceVector<f64>,
     /// The forces of friction, and its work in the steps since it was last read.
@@ -101,7 +101,11 @@ impl DeviceSteps {
         let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(0.0));
         descent.norm = Norm::weighted(backend.vector(&weights)?)?;
         descent.refresh = method.refresh;
-        let newton = Newton::with(Cg::new(method.inner), Forcing::AsGiven);
+        let cg: Box<dyn Krylov<_>> = match method.inner.relative > 0.0 {
+            true => Box::new(Cg::new(method.inner)),
+            false => Box::new(FixedCg::new(method.inner)),
+        };
+        let newton = Newton::with(cg, Forcing::AsGiven);
         Ok(Self { backend: backend.clone(), f, newton, descent, next, friction, work: None, h, frame: None })
     }
 

@@ -5,7 +5,8 @@ use std::ops::{Add, Div, Mul, Neg};
 
 use coarsen_core::{Dot, Error, Identity, LinearOperator, Outcome, Scalar, Stop, Vector};
 use coarsen_krylov::{
-    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
+    BiCgStab, Cg, FixedCg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected,
+    SingleReductionCg,
 };
 
 use crate::common::{random, richardson_on, spread};
@@ -161,6 +162,23 @@ fn a_check_costs_one_synchronisation_and_no_other_read() {
         assert!(rare >= iterations && rare < iterations + 10);
         assert_eq!((synchronisations, reads), (rare / 10 + 2, 0));
         assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8));
+    }
+}
+
+/// Also after convergence.
+#[test]
+fn fixed_iterations_have_the_bits_of_cg_without_synchronisation() {
+    let (a, b) = (Diagonal(DeviceVector(spread(100, 1.0, 20.0), 0)), DeviceVector(random(100, 4), 0));
+    for iterations in [1, 7, 150] {
+        let stop = Stop { max_iterations: iterations, check_every: iterations, ..Stop::relative(0.0) };
+        let [mut expected, mut x] = [0, 0].map(|device| DeviceVector(vec![0.0; 100], device));
+        let _ = Cg::new(stop).solve(&a, &mut Identity, &b, &mut expected).unwrap();
+        [&SYNCHRONISATIONS, &READS].into_iter().for_each(|of| of.with(|c| c.set(0)));
+        let report = FixedCg::new(stop).solve(&a, &mut Identity, &b, &mut x).unwrap();
+        assert_eq!([&SYNCHRONISATIONS, &READS].map(|of| of.with(Cell::get)), [0, 0]);
+        assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, iterations));
+        assert!(report.true_residual.is_nan() && report.initial_residual.is_nan(), "{report}");
+        assert_eq!(x.0, expected.0, "{iterations}");
     }
 }
 

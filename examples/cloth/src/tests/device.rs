@@ -76,6 +76,24 @@ fn fixed_iterations_are_those_of_the_cpu() {
     }
 }
 
+/// With fixed iterations the host waits twice for an iteration of Newton's method: for the slope, and for the first trial of the
+/// line search. A step adds its start and its end, a frame two reads, and the first one two writes.
+#[test]
+fn fixed_iterations_wait_twice() {
+    let folder = Folder::new("device-waits");
+    let file = folder.write("hangs.toml", HANGS);
+    for iterations in [1, 2] {
+        let words = format!(
+            "--scene {file} --vertices 81 {ALONE} --fixed --iterations {iterations} --inner 64 --tolerance 0 --frames 3"
+        );
+        let Some((rows, _)) = counted(&folder, &words) else { return };
+        for row in &rows[1..] {
+            let most = (2 * iterations + 2) * row.steps + 4;
+            assert!(row.outer == iterations * row.steps && row.synchronisations <= most as u64, "{row:?}");
+        }
+    }
+}
+
 /// A run that continues from a checkpoint has the bits of one without an interruption.
 #[test]
 fn interrupted_runs_on_a_device_continue() {
