@@ -232,7 +232,10 @@ pub(crate) fn long_with_two_threads() {
 /// Updates and applications of the selected preconditioners on both systems, and of cycles on the first.
 fn updates(systems: &[Bsr<f64>; 2], selected: impl Fn(&str) -> bool, threads: usize) {
     let relaxed = systems.iter().flat_map(|a| preconditioners().into_iter().map(move |r| (a, r)));
+    let in_f32: common::Named<f64> =
+        ("sa in f32", |a| Box::new(common::small_sa(Cycle::V).build_f32(a.into()).unwrap()));
     let all = relaxed.chain(multigrids().into_iter().map(|r| (&systems[0], r)));
+    let all = all.chain(systems.iter().map(|a| (a, in_f32)));
     for (a, (name, build)) in all {
         // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
         // the allocations of this library.

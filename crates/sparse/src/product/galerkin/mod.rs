@@ -60,15 +60,14 @@ const SHARE: usize = 4096;
 /// (J, I) are summed in different orders. So if A is symmetric, A_c is symmetric up to round-off, but not bit
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
-/// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 24
-/// bytes per coarse row, and two to four times those rows of A_c that are summed at the same time. There are at most as many tasks as threads,
-/// and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full blocks of
-/// P the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block
-/// product, unless these would take more bytes than A. If every fine node has at most one coarse node, and P
-/// has identities or four weights of three unknowns, threads keep lists instead: 4 bytes per row of A, and
-/// for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row of A and
-/// coarse node to which it is coupled.
+/// *Memory* 8 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8 bytes per
+/// coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 24 bytes per coarse
+/// row, and two to four times those rows of A_c that are summed at the same time. There are at most as many tasks as
+/// threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. For full blocks of P
+/// the first update replaces all this by 4 bytes per row of A and, in most cases, one byte per block product, unless
+/// these would take more bytes than A. If every fine node has at most one coarse node, and P has identities or four
+/// weights of three unknowns, threads keep lists instead: 4 bytes per row of A, and for identities 4 bytes per block of
+/// A, a third of a scalar A in f64; for weights 4 bytes per row of A and coarse node to which it is coupled.
 ///
 /// *Reference* Briggs, Henson & McCormick 2000, "A multigrid tutorial", 2nd edition, ch. 8: the Galerkin
 /// condition. Row-wise accumulation: Gustavson 1978.
