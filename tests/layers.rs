@@ -108,6 +108,7 @@ fn features_stay_in_few_crates() {
             "coarsen-direct",
             "coarsen-distributed-solvers",
             "coarsen-cli",
+            "cloth",
             "softbody",
         ]
         .contains(&name)
