@@ -51,7 +51,9 @@ impl<T: Real, const N: usize> Kernel<f64> for Leaf<'_, T, N> {
         for (x, y) in xs.zip(ys) {
             for half in 0..LANES / 8 {
                 // SAFETY: each chunk has LANES numbers.
-                let [x, y] = [x, y].map(|v| unsafe { I::Eight::load::<T>(set, v.as_ptr().add(8 * half)) });
+                let x = unsafe { I::Eight::load::<T>(set, x.as_ptr().add(8 * half)) };
+                // SAFETY: as above.
+                let y = unsafe { I::Eight::load::<T>(set, y.as_ptr().add(8 * half)) };
                 let product = x.mul_add(y, zero);
                 sums[0][half] = product.mul_add(one, sums[0][half]);
                 if N == 2 {
