@@ -201,7 +201,6 @@ impl Step {
         if action != decided {
             self.policy.overrule(action);
         }
-        let mut action = action;
         let reused = match action {
             Action::Keep => None,
             Action::Patch => {
@@ -218,8 +217,7 @@ impl Step {
             Action::Update => {
                 let reused = built.update_from(now())?;
                 if reused == Reused::Nothing {
-                    action = Action::Build;
-                    self.policy.overrule(action);
+                    self.policy.overrule(Action::Build); // it was one
                 }
                 Some(reused)
             }
