@@ -17,7 +17,7 @@ REAL coarsen_distance(__global const REAL *s, const REAL *x) {
     REAL beyond[3], inside = -INFINITY;
     const REAL outside = coarsen_beyond(s, x, beyond);
     for (uint k = 0; k < 3; k++)
-        inside = isnan(beyond[k]) ? beyond[k] : fmax(inside, beyond[k]);
+        inside = isnan(inside) || isnan(beyond[k]) ? (REAL)NAN : fmax(inside, beyond[k]);
     return (inside > 0 ? outside : inside) - s[6];
 }
 

@@ -54,8 +54,8 @@ impl Cuboid {
 impl Shape for Cuboid {
     fn distance(&self, x: [f64; 3]) -> f64 {
         let [beyond, _] = self.beyond(x);
-        let inside =
-            beyond.iter().fold(f64::NEG_INFINITY, |most, q| if q.is_nan() { *q } else { most.max(*q) });
+        let larger = |most: f64, q: &f64| if most.is_nan() || q.is_nan() { f64::NAN } else { most.max(*q) };
+        let inside = beyond.iter().fold(f64::NEG_INFINITY, larger);
         if inside > 0.0 { Self::outside(beyond) - self.radius } else { inside - self.radius }
     }
 

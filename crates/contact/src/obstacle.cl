@@ -115,7 +115,7 @@ REAL coarsen_nearest(__global const REAL *s, REAL (*x)[3], REAL *point, REAL *sh
         const REAL newton = at - down / bend, next = newton >= low && newton <= high ? newton : (REAL)0.5 * (low + high);
         const REAL change = fabs(next - at);
         at = next;
-        if (change <= (REAL)1e-13)
+        if (change <= fmax((REAL)1e-13, (REAL)EPSILON))
             break;
     }
     for (uint k = 0; k < 3; k++)

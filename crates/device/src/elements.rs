@@ -172,6 +172,10 @@ impl<V: Real> DeviceElements<V> {
         }
     }
 
+    pub(crate) fn bounds_steps(&self) -> bool {
+        self.bounds_steps
+    }
+
     /// Whether [`renew`](Self::renew) computes numbers of the elements.
     pub(crate) fn is_renewed(&self) -> bool {
         self.renewed

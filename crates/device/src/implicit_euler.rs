@@ -119,9 +119,15 @@ impl<V: Real> DeviceImplicitEuler<V> {
         self.launch(Step::Target, &args);
     }
 
-    /// The largest t in s for which x_n + t v_n is known to be valid; `None` if no energy bounds steps. Does not synchronise.
-    pub fn max_time(&self) -> Option<DeviceScalar<V>> {
-        self.bound(&self.x, &self.v)
+    /// The largest share of h v_n for which x_n plus it is known to be valid; `None` if no energy bounds steps. `d` is
+    /// overwritten. Does not synchronise.
+    pub fn max_start(&self, d: &mut DeviceVector<V>) -> Option<DeviceScalar<V>> {
+        if !self.energies.iter().any(DeviceElements::bounds_steps) {
+            return None;
+        }
+        self.predict(V::one(), d);
+        d.axpby(&d.scalar(-V::one()), &self.x, &d.scalar(V::one()));
+        self.bound(&self.x, d)
     }
 
     fn bound(&self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> Option<DeviceScalar<V>> {

@@ -12,10 +12,12 @@ use crate::solve::{Workspace, check};
 
 /// [`Cg`](crate::Cg) with [`Stop::max_iterations`] iterations, and nothing that the host waits for.
 ///
-/// The iterates are those of `Cg`. Nothing is tested: x may contain NaN, the residuals of the report are NaN, and its outcome is
-/// always [`IterationLimit`](Outcome::IterationLimit). Monitors are not called. b is not scaled, so its square must neither overflow
-/// nor underflow. *Use* for the linear systems of Newton's method on a device: the line search finds a direction that does not
-/// descend. *Not* where the solution itself is wanted. *Cost* as `Cg`, without synchronisation. *Reference* Wu, Wang & Wang 2022,
+/// The iterates are those of `Cg` for a positive definite A. There is no convergence check: x may contain NaN, the residuals of the
+/// report are NaN, and its outcome is always [`IterationLimit`](Outcome::IterationLimit). At a direction without positive curvature x
+/// stays as it is for all iterations that are left. Monitors are not called. b is not scaled, so its square must neither overflow nor
+/// underflow. *Use* for the linear systems of Newton's method with projected Hessians on a device: the descent refuses a direction
+/// that is not finite or does not descend. *Not* for Hessians that may be indefinite, and not where the solution itself is
+/// wanted. *Cost* as `Cg`, without synchronisation. *Reference* Wu, Wang & Wang 2022,
 /// "A GPU-Based Multilevel Additive Schwarz Preconditioner for Cloth and Deformable Body Simulation", ACM TOG 41(4), §4.3.
 ///
 /// ```

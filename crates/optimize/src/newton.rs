@@ -111,7 +111,7 @@ impl<V: Vector> Newton<V, Cg<V>> {
     }
 
     /// Returns Newton's method with a fixed number of inner iterations (Wu, Wang & Wang 2022, §4.3; 32 in
-    /// their Table 1).
+    /// their Table 1). On a device, `FixedCg` in [`with`](Self::with) saves the convergence checks.
     pub fn fixed(iterations: usize) -> Self {
         let stop = Stop { max_iterations: iterations, ..Stop::relative(num_traits::zero()) };
         Self::with(Cg::new(stop), Forcing::AsGiven)

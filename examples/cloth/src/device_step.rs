@@ -30,6 +30,7 @@ pub(crate) fn device(
     let own = DeviceMethod {
         levels: &method.levels,
         inner: inner(method),
+        fixed: method.fixed,
         refresh: Refresh::AtStart,
         projects_on_demand: !method.fixed,
     };
@@ -80,6 +81,7 @@ pub(crate) fn frame(
         if report.outcome == DescentOutcome::NotFinite {
             return Err(failed(state, step, StepFault::NotFinite).into());
         }
+        device.add_work();
         device.end((step == last).then_some(state.frame));
         row.add(report.outcome, [report.iterations, report.inner]);
     }

@@ -159,7 +159,7 @@ pub(crate) struct Cloth {
     /// Coefficient of friction with balls, bars and the ground.
     #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
     pub(crate) friction: f64,
-    /// Coefficient of friction of cloth with itself and with the box and the funnel.
+    /// Coefficient of friction of cloth with itself and with the box and the funnel, unless --no-self-contact.
     #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
     pub(crate) self_friction: f64,
     /// Density of the air in kg/m³, which resists motion across the cloth, also where it is still; 0 for none.
@@ -204,8 +204,8 @@ pub(crate) struct Method {
     /// How obstacles stop the cloth.
     #[arg(long, value_enum, default_value_t = Obstacles::Barrier)]
     pub(crate) obstacles: Obstacles,
-    /// Leave out contact of triangles: the cloth passes through itself and through obstacles of triangles, and penetrations are
-    /// counted.
+    /// Leave out contact of triangles, and its friction: the cloth passes through itself, the box and the funnel, edges also
+    /// through a statue, and penetrations are counted.
     #[arg(long)]
     pub(crate) no_self_contact: bool,
     /// Maximum number of iterations of Newton's method in a step; 1 is the linearised step. If contact

@@ -30,8 +30,10 @@ type Step = Linearized<
 pub struct DeviceMethod<'a> {
     /// The most levels of the preconditioner, in the first entry if there is one.
     pub levels: &'a [usize],
-    /// When a linear solve ends; without a tolerance it takes a fixed number of iterations, which no test of convergence delays.
+    /// When a linear solve ends.
     pub inner: Stop<f64>,
+    /// Whether linear solves take the maximal number of iterations, without a convergence check; for projected Hessians.
+    pub fixed: bool,
     /// When the preconditioner is updated.
     pub refresh: Refresh,
     /// Whether the projected Hessian is used only where the exact one is indefinite; otherwise always.
@@ -48,8 +50,6 @@ pub struct DeviceSteps {
     /// The forces of friction, and its work in the steps since it was last read.
     friction: DeviceVector<f64>,
     work: Option<DeviceScalar<f64>>,
-    /// The time step, s.
-    h: f64,
     /// The frame whose state the device has.
     frame: Option<usize>,
 }
@@ -93,7 +93,7 @@ impl DeviceSteps {
             |f: &mut DeviceImplicitEuler<f64>, x, a| Ok(f.hessian(x, a)?);
         let update: fn(&_, &_, &mut _) -> _ =
             |a, _, m: &mut DeviceSubdomains<f64>| Ok(m.update_on_device(a)?);
-        let (h, friction) = (f.step(), next.like()?);
+        let friction = next.like()?;
         let mut f = Linearized::new(on_device, a, m, assemble, update);
         if method.projects_on_demand {
             f = f.projecting(|f, on| f.curvature = if on { Curvature::Projected } else { Curvature::Exact });
@@ -101,12 +101,12 @@ impl DeviceSteps {
         let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(0.0));
         descent.norm = Norm::weighted(backend.vector(&weights)?)?;
         descent.refresh = method.refresh;
-        let cg: Box<dyn Krylov<_>> = match method.inner.relative > 0.0 {
-            true => Box::new(Cg::new(method.inner)),
-            false => Box::new(FixedCg::new(method.inner)),
+        let cg: Box<dyn Krylov<_>> = match method.fixed && !method.projects_on_demand {
+            true => Box::new(FixedCg::new(method.inner)),
+            false => Box::new(Cg::new(method.inner)),
         };
         let newton = Newton::with(cg, Forcing::AsGiven);
-        Ok(Self { backend: backend.clone(), f, newton, descent, next, friction, work: None, h, frame: None })
+        Ok(Self { backend: backend.clone(), f, newton, descent, next, friction, work: None, frame: None })
     }
 
     /// Whether the state on the device is that of a frame.
@@ -138,9 +138,9 @@ impl DeviceSteps {
         bound: f64,
         stop: Stop<f64>,
     ) -> Result<DescentReport<f64>, DescentError> {
-        let Self { f, newton, descent, next, h, .. } = self;
+        let Self { f, newton, descent, next, .. } = self;
         f.objective.begin(acceleration);
-        let bound = f.objective.max_time().map_or(bound, |time| bound.min(time.read() / *h));
+        let bound = f.objective.max_start(next).map_or(bound, |own| bound.min(own.read()));
         f.objective.predict(0.0, next);
         let before = bound.is_finite().then(|| f.objective.value(next).value);
         f.objective.predict(bound.clamp(0.0, 1.0), next);
@@ -171,15 +171,19 @@ impl DeviceSteps {
         self.work.take().map_or(0.0, |work| work.read())
     }
 
-    /// Ends the last step, with a frame if it is one.
-    pub fn end(&mut self, frame: Option<usize>) {
+    /// Adds the work of friction in the last step; before its [`end`](Self::end).
+    pub fn add_work(&mut self) {
         let Self { f, next, friction, work, .. } = self;
         let own = f.objective.friction_work(next, friction);
         *work = match (work.take(), own) {
             (Some(sum), Some(own)) => Some(sum + own),
             (sum, own) => sum.or(own),
         };
-        f.objective.end(next);
+    }
+
+    /// Ends the last step, with a frame if it is one.
+    pub fn end(&mut self, frame: Option<usize>) {
+        self.f.objective.end(&self.next);
         self.frame = frame;
     }
 }

@@ -46,7 +46,8 @@ impl Device {
         kernels.push(pins.clone());
         let refresh = if method.refresh > 0 { Refresh::Every(method.refresh) } else { Refresh::AtStart };
         let inner = Stop { max_iterations: method.inner, ..Stop::relative(NEWTON) };
-        let method = DeviceMethod { levels: &method.levels, inner, refresh, projects_on_demand: true };
+        let method =
+            DeviceMethod { levels: &method.levels, inner, fixed: false, refresh, projects_on_demand: true };
         let steps = DeviceSteps::new(backend, &kernels, f, masses, &state.x, method)?;
         Ok(Some(Self { steps, pins, last }))
     }

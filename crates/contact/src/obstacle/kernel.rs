@@ -19,7 +19,7 @@ impl<S: Shape> Obstacle<S> {
         let none = |energy: &str| BodyError::NoKernel { energy: energy.to_owned() };
         let shape = self.shape.kernel();
         let (source, own) =
-            shape.ok_or_else(|| none("contact with a solid that is no plane, ball, capsule or box"))?;
+            shape.ok_or_else(|| none("contact with a solid that is not a plane, ball, capsule or box"))?;
         let (potential, bounds) = match self.potential {
             ContactPotential::Penalty(Penalty { stiffness }) => ([0.0, stiffness, 0.0], false),
             ContactPotential::Barrier(Barrier { stiffness, reach }) => ([1.0, stiffness, reach], true),

@@ -440,9 +440,11 @@ fn obstacles_are_those_of_the_host() {
             ("a face", rest.iter().enumerate().map(|(k, x)| if k % 3 == 0 { 0.5 } else { *x }).collect()),
         ];
         for bad in [f64::NAN, f64::INFINITY, 1e200, 1e-200] {
-            let mut x = scaled(1.5);
-            x[20] = bad;
-            states.push(("a bad position", x));
+            for at in 18..21 {
+                let mut x = scaled(1.5);
+                x[at] = bad;
+                states.push(("a bad position", x));
+            }
         }
         let potentials: [ContactPotential; 2] =
             [Penalty { stiffness: 8.0 }.into(), Barrier { stiffness: 2.0, reach: 0.5 }.into()];
@@ -451,6 +453,7 @@ fn obstacles_are_those_of_the_host() {
                 || Obstacle::with_potential(rest.len() / 3, shape.clone(), potential.clone()).unwrap();
             let whole = || nodes().edges(&edges, &held, at).unwrap();
             let spin = Spin { through: [0.1; 3], rate: [0.3, -1.0, 0.2], drift: [0.5, 0.0, 0.1] };
+            let at_rest = Spin { through: [0.1; 3], rate: [0.0; 3], drift: [0.0; 3] };
             let mut parts: Vec<(&str, Box<dyn Potential>)> = vec![
                 ("nodes", Box::new(InMatrix(nodes().only(&[3, 0, 30]).unwrap(), pattern.clone()))),
                 ("nodes and edges", Box::new(InMatrix(whole(), pattern.clone()))),
@@ -458,13 +461,20 @@ fn obstacles_are_those_of_the_host() {
                     "friction",
                     Box::new(InMatrix(Friction::new(whole(), spin, 0.4, 0.01).unwrap(), pattern.clone())),
                 ),
+                (
+                    "friction at rest",
+                    Box::new(InMatrix(Friction::new(whole(), at_rest, 0.4, 0.01).unwrap(), pattern.clone())),
+                ),
             ];
             for (what, part) in &mut parts {
                 for (state, x) in &states {
                     let what = format!("{name}, {potential:?}, {what}, {state}");
-                    let start: Vec<f64> =
-                        x.iter().zip(noise(x.len(), 5)).map(|(x, d)| x + 0.02 * d).collect();
-                    compare(backend, &mut **part, [&start, x], false, &what);
+                    // Sliding, sticking, and without any slip.
+                    for slip in [0.02, 1e-6, 0.0] {
+                        let start: Vec<f64> =
+                            x.iter().zip(noise(x.len(), 5)).map(|(x, d)| x + slip * d).collect();
+                        compare(backend, &mut **part, [&start, x], false, &what);
+                    }
                 }
             }
         }
