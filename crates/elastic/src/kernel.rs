@@ -2,8 +2,8 @@
 
 /// The elements of an energy, with the source of a device that computes one of them.
 ///
-/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, with another if
-/// elements bound steps, and one if their numbers are renewed. `elements.cl` of `coarsen_kernels` declares and calls them. `READS` states the counts of corners and
+/// `coarsen_device::DeviceElements` is made from it. The source is OpenCL C with three functions, with
+/// `coarsen_element_max_step` if elements bound steps, and with `coarsen_element_renew` if their numbers are renewed. `elements.cl` of `coarsen_kernels` declares and calls them. `READS` states the counts of corners and
 /// numbers; others do not compile. The functions compute what [`Element`](crate::Element) computes, with the
 /// same operations in the same order: + - * / and √ of f64 then have the bits of the host. *Memory* a copy of all elements.
 ///
