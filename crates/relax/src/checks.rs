@@ -62,10 +62,12 @@ pub(crate) fn has_symmetric_diagonal<T: Real>(a: &Bsr<T>) -> bool {
         let block = pattern.find(i, i).map_or(&[][..], |k| a.value(k));
         (0..block.len()).all(|k| {
             let (r, s) = (k / b, k % b);
-            let [above, below, first, second] =
-                [r * b + s, s * b + r, r * b + r, s * b + s].map(|k| block[k]);
-            let size = (first.abs().sqrt() * second.abs().sqrt()).max(above.abs()).max(below.abs());
-            s <= r || (above - below).abs() <= tolerance * size
+            let [above, below] = [block[k], block[s * b + r]];
+            if s <= r || above == below {
+                return true;
+            }
+            let [first, second] = [r, s].map(|d| block[d * b + d].abs().sqrt());
+            (above - below).abs() <= tolerance * (first * second).max(above.abs()).max(below.abs())
         })
     };
     let leaf = |mut rows: Range<usize>| rows.all(is_symmetric);

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_core::simd::{Pack, Set};
 use coarsen_core::{Real, compiled, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
@@ -177,15 +178,19 @@ impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for SmoothRows<'_,
     type Output = ProlongationRows<T>;
 
     #[inline(always)]
-    fn run<S: simd::Set<T>>(self, _: S) -> ProlongationRows<T> {
-        self.smoother.rows::<B, K>(self.range)
+    fn run<S: Set<T>>(self, set: S) -> ProlongationRows<T> {
+        self.smoother.rows::<S, B, K>(set, self.range)
     }
 }
 
 impl<T: Real> ProlongationSmoother<'_, T> {
     /// Computes block rows of P with blocks of B x K; blocks have any size for B = K = 0.
     #[inline(always)]
-    fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> ProlongationRows<T> {
+    fn rows<S: Set<T>, const B: usize, const K: usize>(
+        &self,
+        set: S,
+        range: Range<usize>,
+    ) -> ProlongationRows<T> {
         let size = if B == 0 { self.a.block().0 * self.basis.columns } else { B * K };
         let mut rows = ProlongationRows {
             ends: Vec::with_capacity(range.len()),
@@ -195,7 +200,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         };
         let mut row = Row::default();
         for i in range {
-            if !self.row::<B, K>(i, &mut row) {
+            if !self.row::<S, B, K>(set, i, &mut row) {
                 rows.plain.push(i as u32);
             }
             row.sort();
@@ -221,7 +226,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Computes block row i of P. Returns `false` if it was computed with A although some of its couplings
     /// are weak.
     #[inline(always)]
-    fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
+    fn row<S: Set<T>, const B: usize, const K: usize>(&self, set: S, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
         if self.high_degree.contains(i) {
             self.begin(i, b * k, row);
@@ -231,14 +236,14 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         let weak = |filter: &&Filter<'_, T>| !filter.strong[self.a.pattern().range(i)].iter().all(|&s| s);
         let filter = self.filter.filter(weak);
         if let Some(filter) = filter
-            && self.filtered::<B, K>(i, filter, row)
+            && self.filtered::<S, B, K>(set, i, filter, row)
         {
             return true;
         }
         self.begin(i, b * k, row);
         if self.parts.omega > 0.0 {
-            self.product((b, k), i, row, |_, _, block| Some(block));
-            row.step(self.parts.inverses.block(i), (b, k), self.parts.omega);
+            self.product::<S, B, K>(set, i, row, |_, _, block| Some(block));
+            row.step::<S, B, K>(set, self.parts.inverses.block(i), (b, k), self.parts.omega);
         }
         self.add_own(i, b * k, row);
         filter.is_none()
@@ -249,8 +254,9 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Returns `false` if the row needs A instead: no coupling is strong, D_F is too small for the couplings,
     /// a diagonal entry of D_F⁻¹ is not positive, or entries of a newly built P become large.
     #[inline(always)]
-    fn filtered<const B: usize, const K: usize>(
+    fn filtered<S: Set<T>, const B: usize, const K: usize>(
         &self,
+        set: S,
         i: usize,
         filter: &Filter<'_, T>,
         row: &mut Row<T>,
@@ -282,11 +288,11 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         }
         self.begin(i, b * k, row);
         let (lumped, inverse) = (mem::take(&mut row.lumped), mem::take(&mut row.inverse));
-        self.product((b, k), i, row, |at, j, block| match j == i {
+        self.product::<S, B, K>(set, i, row, |at, j, block| match j == i {
             true => Some(&lumped[..]),
             false => strong[at].then_some(block),
         });
-        row.step(&inverse, (b, k), self.parts.omega_filtered);
+        row.step::<S, B, K>(set, &inverse, (b, k), self.parts.omega_filtered);
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
@@ -310,13 +316,14 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Computes (A P̂)ᵢ from the index, column and value of each stored block in `of`. The row is empty for a
     /// decoupled node.
     #[inline(always)]
-    fn product<'s>(
+    fn product<'s, S: Set<T>, const B: usize, const K: usize>(
         &'s self,
-        (b, k): (usize, usize),
+        set: S,
         i: usize,
         row: &mut Row<T>,
         of: impl Fn(usize, usize, &'s [T]) -> Option<&'s [T]>,
     ) {
+        let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
         let open = matches!(self.reach, RowPattern::Pruned(_)) && self.aggregates[i] != u32::MAX;
         let (mut last, mut place) = (u32::MAX, None);
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
@@ -333,7 +340,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
                 }
             }
             if let Some(at) = place {
-                add_product(block, q, &mut row.ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
+                let sum = &mut row.ap[at * b * k..(at + 1) * b * k];
+                add_product::<T, S, B, K>(set, block, q, sum, (b, k), T::one());
             }
         }
     }
@@ -378,9 +386,15 @@ impl<T: Real> Row<T> {
 
     /// Computes −ω D⁻¹ (A P̂)ᵢ.
     #[inline(always)]
-    fn step(&mut self, d: &[T], (b, k): (usize, usize), omega: f64) {
+    fn step<S: Set<T>, const B: usize, const K: usize>(
+        &mut self,
+        set: S,
+        d: &[T],
+        (b, k): (usize, usize),
+        omega: f64,
+    ) {
         for (row, ap) in self.values.chunks_exact_mut(b * k).zip(self.ap.chunks_exact(b * k)) {
-            add_product(d, ap, row, (b, k), -T::from_f64(omega));
+            add_product::<T, S, B, K>(set, d, ap, row, (b, k), -T::from_f64(omega));
         }
     }
 
@@ -405,14 +419,39 @@ impl<T: Real> Row<T> {
     }
 }
 
-/// Computes C += f M X for a b x b block M and b x k blocks X and C.
+/// Computes C += f M X for a b x b block M and b x k blocks X and C; b = B and k = K unless B = K = 0.
 #[inline(always)]
-fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f: T) {
+fn add_product<T: Real, S: Set<T>, const B: usize, const K: usize>(
+    set: S,
+    m: &[T],
+    x: &[T],
+    c: &mut [T],
+    (b, k): (usize, usize),
+    f: T,
+) {
     let (m, x, c) = (&m[..b * b], &x[..b * k], &mut c[..b * k]);
-    for (m, c) in m.chunks_exact(b).zip(c.chunks_exact_mut(k)) {
-        for (&m, x) in m.iter().zip(x.chunks_exact(k)) {
-            let factor = f * m;
-            c.iter_mut().zip(x).for_each(|(c, &x)| *c += factor * x);
+    if B == 0 {
+        for (m, c) in m.chunks_exact(b).zip(c.chunks_exact_mut(k)) {
+            for (&m, x) in m.iter().zip(x.chunks_exact(k)) {
+                let factor = f * m;
+                c.iter_mut().zip(x).for_each(|(c, &x)| *c += factor * x);
+            }
+        }
+        return;
+    }
+    let mut rows = [S::Eight::zero(set); B];
+    for (row, x) in rows.iter_mut().zip(x.as_chunks::<K>().0) {
+        // SAFETY: a row of X has K numbers.
+        *row = unsafe { S::Eight::load_first::<T, K>(set, x.as_ptr()) };
+    }
+    for (m, c) in m.as_chunks::<B>().0.iter().zip(c.as_chunks_mut::<K>().0) {
+        // SAFETY: a row of C has K numbers.
+        unsafe {
+            let mut sum = S::Eight::load_first::<T, K>(set, c.as_ptr());
+            for (&m, x) in m.iter().zip(rows) {
+                sum = x.mul_add(S::Eight::splat(set, f * m), sum);
+            }
+            sum.store_first::<K>(c.as_mut_ptr());
         }
     }
 }

@@ -11,6 +11,7 @@ mod values;
 
 pub use lanes::COLUMNS;
 pub use row::row_product;
+use row::uneven_row;
 
 use std::any::Any;
 use std::ops::Range;

@@ -14,7 +14,7 @@ use coarsen_core::small_dense::Scratch;
 use coarsen_core::{Dot, LinearOperator, Real, compiled, products};
 
 use super::lanes::LaneProducts;
-use super::{Bsr, COLUMNS, row_product};
+use super::{Bsr, COLUMNS, row_product, uneven_row};
 
 /// The number of scalar rows per leaf: a few hundred kilobytes of matrix, enough work to amortise a fork.
 const ROWS: usize = 1024;
@@ -35,9 +35,10 @@ struct RowProducts<'a, T, V> {
 pub(super) type Then<'a, V> = &'a mut dyn FnMut(usize, &[V]);
 
 impl<T: Real, V: Real> RowProducts<'_, T, V> {
-    /// The kernel for blocks of R x C, with R and C known at compile time.
+    /// The kernel for blocks of R x C, with R and C known at compile time. `UNEVEN` is for scalar rows of a few entries, such
+    /// as those of a prolongation.
     #[inline(always)]
-    fn fixed<I, P, const R: usize, const C: usize>(self, set: I)
+    fn fixed<I, P, const R: usize, const C: usize, const UNEVEN: bool>(self, set: I)
     where
         I: Set<V>,
         P: Pack<V, Set = I>,
@@ -59,7 +60,10 @@ impl<T: Real, V: Real> RowProducts<'_, T, V> {
                     let end = *offsets.get_unchecked(first + k + 1);
                     let columns = pattern.indices().get_unchecked(start..end);
                     let values = self.a.values.as_ptr().add(start * R * C);
-                    row_product::<V, T, I, P, R, C, true>(set, values, columns, self.x.as_ptr())
+                    match UNEVEN && columns.len() <= 4 && start + 4 <= pattern.len() {
+                        true => [uneven_row::<V, T, I>(set, values, columns, self.x.as_ptr()); R],
+                        false => row_product::<V, T, I, P, R, C, true>(set, values, columns, self.x.as_ptr()),
+                    }
                 };
                 ax[k * R..(k + 1) * R].copy_from_slice(&sums);
             }
@@ -95,16 +99,19 @@ impl<T: Real, V: Real> Kernel<V> for RowProducts<'_, T, V> {
     #[inline(always)]
     fn run<I: Set<V>>(self, set: I) {
         match self.a.block {
-            (1, 1) => self.fixed::<I, I::Four, 1, 1>(set),
-            (2, 2) => self.fixed::<I, I::Four, 2, 2>(set),
-            (3, 3) => self.fixed::<I, I::Four, 3, 3>(set),
-            (3, 6) => self.fixed::<I, I::Eight, 3, 6>(set),
-            (6, 3) => self.fixed::<I, I::Four, 6, 3>(set),
-            (6, 6) => self.fixed::<I, I::Eight, 6, 6>(set),
+            (1, 1) if self.a.pattern.len() < 4 * self.a.pattern.rows() => {
+                self.fixed::<I, I::Four, 1, 1, true>(set)
+            }
+            (1, 1) => self.fixed::<I, I::Four, 1, 1, false>(set),
+            (2, 2) => self.fixed::<I, I::Four, 2, 2, false>(set),
+            (3, 3) => self.fixed::<I, I::Four, 3, 3, false>(set),
+            (3, 6) => self.fixed::<I, I::Eight, 3, 6, false>(set),
+            (6, 3) => self.fixed::<I, I::Four, 6, 3, false>(set),
+            (6, 6) => self.fixed::<I, I::Eight, 6, 6, false>(set),
             // from displacements to affine motions
-            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12>(set),
-            (12, 3) => self.fixed::<I, I::Four, 12, 3>(set),
-            (12, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 12, 12>(set),
+            (3, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 3, 12, false>(set),
+            (12, 3) => self.fixed::<I, I::Four, 12, 3, false>(set),
+            (12, 12) => self.fixed::<I, Twelve<V, I::Eight, I::Four>, 12, 12, false>(set),
             _ => self.any(),
         }
     }

@@ -137,8 +137,8 @@ unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
     // SAFETY: guaranteed by the caller; each branch reads exactly the entries of the row.
     unsafe {
         match columns.len() {
-            1 => rest::<V, S, I>(set, values, c, 0..1, x),
-            2 => rest::<V, S, I>(set, values, c, 0..2, x),
+            1 => short::<V, S, I, P, 1>(set, values, c, x),
+            2 => short::<V, S, I, P, 2>(set, values, c, x),
             3 => short::<V, S, I, P, 3>(set, values, c, x),
             4 => short::<V, S, I, P, 4>(set, values, c, x),
             5 => short::<V, S, I, P, 5>(set, values, c, x),
@@ -148,6 +148,36 @@ unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
             9 => short::<V, S, I, P, 9>(set, values, c, x),
             n => long::<V, S, I, P>(set, values, c, n, x),
         }
+    }
+}
+
+/// [`row_product`] for a row of at most four 1x1 blocks, with the same bits. It has no branch on the length, which in a
+/// prolongation could not be predicted.
+///
+/// # Safety
+/// As for [`row_product`]. Four values and columns are readable, also where the row has fewer, and x has an entry at each of
+/// these columns.
+#[inline(always)]
+pub(super) unsafe fn uneven_row<V: Real, S: Real, I: Set<V>>(
+    set: I,
+    values: *const S,
+    columns: &[u32],
+    x: *const V,
+) -> V {
+    let [mut a, mut at] = [[V::zero(); 4]; 2];
+    let len = columns.len();
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        ahead(values, MATRIX_AHEAD);
+        ahead(columns.as_ptr(), MATRIX_AHEAD / 2);
+        for k in 0..4 {
+            let (value, column) = ((*values.add(k)).to(), *columns.as_ptr().add(k));
+            let x = *x.add(column as usize);
+            (a[k], at[k]) = if k < len { (value, x) } else { (V::zero(), V::zero()) };
+        }
+        I::Four::load(set, a.as_ptr())
+            .mul_add(I::Four::load(set, at.as_ptr()), I::Four::zero(set))
+            .sum_first::<4>()
     }
 }
 

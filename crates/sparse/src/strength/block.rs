@@ -20,6 +20,9 @@ pub(super) type Singles = [f32; SINGLES];
 /// Eigenvalues below this fraction of the largest one are treated as zero.
 const ZERO: f64 = 1e-14;
 
+/// Entries off the diagonal below this fraction of both diagonal entries are round-off.
+const NEGLIGIBLE: f64 = f64::EPSILON / 8.0;
+
 /// ‖B‖_F² of each lane.
 #[inline(always)]
 fn squares<T: Real>(m: &[[T; SINGLES]]) -> [T; SINGLES] {
@@ -30,13 +33,27 @@ fn squares<T: Real>(m: &[[T; SINGLES]]) -> [T; SINGLES] {
     squares
 }
 
-/// Rounds each matrix to f32, divided by ‖B‖_F, unless that is 0, and returns ‖B‖_F.
+/// Entries below this fraction of ‖B‖_F are round-off. Without them, the fourth power has no subnormal numbers, which are slow.
+const ROUND_OFF: f32 = 1.0 / (1 << 30) as f32;
+
+/// Rounds each matrix to f32, divided by ‖B‖_F, unless that is 0, without round-off, and returns ‖B‖_F.
 #[inline(always)]
 fn rounded<T: Real>(m: &[[T; SINGLES]], out: &mut [Singles]) -> [T; SINGLES] {
-    let size = squares(m).map(T::sqrt);
-    let scale = size.map(|s| if s > T::zero() { T::one() / s } else { T::zero() });
+    let (mut size, mut scale) = (squares(m), [T::zero(); SINGLES]);
+    // loops, since closures are not inlined into code for other instruction sets
+    for l in 0..SINGLES {
+        size[l] = size[l].sqrt();
+    }
+    for l in 0..SINGLES {
+        scale[l] = if size[l] > T::zero() { T::one() / size[l] } else { T::zero() };
+    }
     for (m, out) in m.iter().zip(out) {
-        (0..SINGLES).for_each(|l| out[l] = (m[l] * scale[l]).as_f64() as f32);
+        for l in 0..SINGLES {
+            out[l] = (m[l] * scale[l]).as_f64() as f32;
+        }
+        for out in out {
+            *out = if out.abs() > ROUND_OFF { *out } else { 0.0 };
+        }
     }
     size
 }
@@ -86,7 +103,7 @@ pub(super) fn inverse_root(b: usize, d: &mut [Lanes], q: &mut [Lanes], root: &mu
 }
 
 /// Diagonalises symmetric matrices by cyclic Jacobi rotations. Afterwards the diagonals of m are the
-/// eigenvalues and the columns of q the eigenvectors.
+/// eigenvalues and the columns of q the eigenvectors. It ends once all entries off the diagonals are zero.
 ///
 /// *Reference* Golub & Van Loan 2013, §8.5, the cyclic-by-row method; convergence is quadratic.
 #[inline(always)]
@@ -96,14 +113,24 @@ fn eigenvectors(b: usize, m: &mut [Lanes], q: &mut [Lanes]) {
         *q = [f64::from(u8::from(e / b == e % b)); LANES];
     }
     for _ in 0..sweeps {
+        let mut sizes = [0.0_f64; LANES];
+        for p in 0..b {
+            for r in p + 1..b {
+                (0..LANES).for_each(|l| sizes[l] = sizes[l].max(m[p * b + r][l].abs()));
+            }
+        }
+        if sizes == [0.0; LANES] {
+            break;
+        }
         for p in 0..b {
             for r in p + 1..b {
                 let (mut cos, mut sin) = ([1.0; LANES], [0.0; LANES]);
                 for l in 0..LANES {
-                    let off = m[p * b + r][l];
-                    let tau = (m[r * b + r][l] - m[p * b + p][l]) / (2.0 * off);
+                    let [first, off, second] = [p * b + p, p * b + r, r * b + r].map(|e| m[e][l]);
+                    let tau = (second - first) / (2.0 * off);
                     let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
-                    let t = if off == 0.0 { 0.0 } else { t };
+                    let is_zero = off.abs() <= NEGLIGIBLE * first.abs().min(second.abs());
+                    let t = if is_zero { 0.0 } else { t };
                     cos[l] = 1.0 / (1.0 + t * t).sqrt();
                     sin[l] = t * cos[l];
                 }
@@ -112,6 +139,7 @@ fn eigenvectors(b: usize, m: &mut [Lanes], q: &mut [Lanes]) {
                     rotate(q, k * b + p, k * b + r, &cos, &sin);
                 }
                 (0..b).for_each(|k| rotate(m, p * b + k, r * b + k, &cos, &sin));
+                [m[p * b + r], m[r * b + p]] = [[0.0; LANES]; 2];
             }
         }
     }
@@ -151,8 +179,10 @@ pub(super) fn spectral_radius<T: Real>(
     let below = squares(power);
     multiply(b, power, power, square); // M¹⁶
     let above = squares(square);
-    std::array::from_fn(|l| {
+    let mut radius = [0.0; SINGLES];
+    for l in 0..SINGLES {
         let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ⁴ of M⁴
-        (size[l].as_f64() * f64::from((fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt())) as f32
-    })
+        radius[l] = (size[l].as_f64() * f64::from((fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt())) as f32;
+    }
+    radius
 }

@@ -103,14 +103,24 @@ impl<T: Real> FillRoots<'_, T> {
                 }
             }
             block::inverse_root(b, &mut d, &mut q, &mut root);
+            let mut most = [0.0_f64; LANES];
+            for root in &root {
+                for l in 0..LANES {
+                    most[l] = most[l].max(root[l].abs());
+                }
+            }
             for (l, ((of, to), ill)) in of.chunks_exact_mut(size).zip(sizes).zip(ill).enumerate() {
-                *to = root.iter().fold(0.0, |most: f64, root| most.max(root[l].abs()));
+                *to = most[l];
                 let scale = if *to > 0.0 { 1.0 / *to } else { 0.0 };
                 of.iter_mut().zip(&root).for_each(|(of, root)| *of = root[l] * scale);
                 // The roots of the eigenvalues are inverted.
-                let roots = (0..b).map(|k| d[k * b + k][l]).filter(|root| *root > 0.0);
-                let [least, most] = roots
-                    .fold([f64::INFINITY, 0.0_f64], |[least, most], root| [least.min(root), most.max(root)]);
+                let [mut least, mut most] = [f64::INFINITY, 0.0_f64];
+                for k in 0..b {
+                    let root = d[k * b + k][l];
+                    if root > 0.0 {
+                        [least, most] = [least.min(root), most.max(root)];
+                    }
+                }
                 *ill = most > ILL * least;
             }
         }
@@ -195,7 +205,8 @@ impl<U: Real> Batch<U> {
         out: &mut [f32],
     ) {
         let (size, count) = (b * b, self.count);
-        let [left, m, right, _] = self.matrices.each_mut().map(|matrix| &mut matrix[..size]);
+        let [left, m, right, _] = &mut self.matrices;
+        let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
         for e in 0..size {
             left[e][count] = U::from_f64(own[e]);
             m[e][count] = U::from_f64(block[e].as_f64() * scale);
@@ -214,8 +225,8 @@ impl<U: Real> Batch<U> {
         if self.count == 0 {
             return;
         }
-        let (matrices, powers) = (self.matrices.each_mut(), self.powers.each_mut());
-        let radius = block::spectral_radius(b, matrices.map(|v| &mut v[..]), powers.map(|v| &mut v[..]));
+        let ([left, m, right, product], [power, square]) = (&mut self.matrices, &mut self.powers);
+        let radius = block::spectral_radius(b, [left, m, right, product], [power, square]);
         self.at[..self.count].iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
         self.count = 0;
     }

@@ -92,6 +92,42 @@ fn products_equal_plain_loops() {
     }
 }
 
+/// Rows of at most four entries are computed without a branch on their length, with what follows them in memory.
+#[test]
+fn rows_of_a_few_entries_do_not_read_their_neighbours() {
+    let lengths = [0, 1, 2, 3, 4, 5, 1, 0, 2, 9, 1, 3, 1];
+    let offsets: Vec<usize> = (0..=lengths.len()).map(|rows| lengths[..rows].iter().sum()).collect();
+    let indices = lengths.iter().flat_map(|&length| (0..length as u32).map(|k| 2 * k + 1)).collect();
+    let p = Arc::new(Pattern::new(18, offsets.clone(), indices).unwrap());
+    let values: Vec<f64> = (1..=p.len()).map(|k| 1.0 / k as f64).collect();
+    let x: Vec<f64> = (0..18).map(|j| (j as f64).sin()).collect();
+    let a = Bsr::new(p.clone(), (1, 1), values.clone()).unwrap();
+    let mut ax = vec![0.0; lengths.len()];
+    a.apply(&x, &mut ax);
+    for (i, ax) in ax.iter().enumerate() {
+        let terms = p.range(i).zip(p.row(i)).map(|(k, &j)| values[k] * x[j as usize]);
+        let exact: f64 = terms.sum();
+        assert!((ax - exact).abs() <= 1e-15, "row {i}: {ax}, expected {exact}");
+    }
+    for other in (0..lengths.len()).filter(|&i| lengths[i] > 0) {
+        let mut bad = values.clone();
+        bad[offsets[other]..offsets[other + 1]].fill(f64::NAN);
+        let mut found = ax.clone();
+        Bsr::new(p.clone(), (1, 1), bad).unwrap().apply(&x, &mut found);
+        (0..lengths.len()).for_each(|i| match i == other {
+            true => assert!(found[i].is_nan()),
+            false => assert_eq!(found[i].to_bits(), ax[i].to_bits(), "row {i} beside row {other}"),
+        });
+    }
+    let (mut x, mut found) = (x, ax.clone());
+    x[9] = f64::INFINITY; // a column of the longer rows only
+    a.apply(&x, &mut found);
+    for i in 0..lengths.len() {
+        let reads = p.row(i).contains(&9);
+        assert!(reads != found[i].is_finite(), "row {i} of {} entries", lengths[i]);
+    }
+}
+
 #[test]
 fn threads_do_not_change_bits() {
     let a = random::matrix(9000, 9000, (3, 3), 5, 3);
