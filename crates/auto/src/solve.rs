@@ -9,9 +9,11 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Prepared, SetupError};
-use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, largest, parallel, power_of_two};
+use coarsen_core::{
+    Error, Iteration, LinearOperator, MixedPrecision, Outcome, Real, Stop, largest, parallel, power_of_two,
+};
 use coarsen_direct::{Analysis, Direct, DirectError, Engine, Factor, Method as Factorisation};
-use coarsen_krylov::{Krylov, NullSpace, Projected};
+use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
 use coarsen_sparse::Bsr;
 
 use crate::plan::FactorCost;
@@ -41,6 +43,12 @@ const UNSTABLE: f64 = 1e10;
 /// of the residual: otherwise the limit may be too small.
 const SUSPECT_ITERATIONS: usize = 20;
 const SUSPECT_SHARE: f64 = 0.1;
+
+/// The factor by which the residual falls until it is recomputed, if products are rounded to f32.
+const REPLACE_RESIDUAL: f64 = 1e-2;
+
+/// Entries of a matrix in f64 that no cache holds: products in f32 then take less time.
+const LARGE: usize = 1 << 21;
 
 /// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
 const CONTINUATIONS: usize = 3;
@@ -231,7 +239,8 @@ impl<B: Backend> Solve<'_, '_, B> {
         if (failed(outcome) || outcome == Outcome::IterationLimit) && residual.is_finite() {
             let bound = attainable(self.operator, self.b, &self.start.0);
             if let Some(ending) = round_off(bound, tolerance, best) {
-                return ending;
+                let is_singular = self.plan.unconstrained && !has_null_space; // x grows along the null space
+                return if is_singular { Ending::Singular(outcome) } else { ending };
             }
         }
         Ending::Method(outcome)
@@ -295,12 +304,22 @@ impl<B: Backend> Solve<'_, '_, B> {
         };
         let complexity = built.1.as_ref().map_or(1.0, |levels| levels.operator_complexity);
         let (b, mut x) = (self.vector(self.b)?, self.vector(&self.start.0)?);
-        let a = (self.builder.operator)(self.operator)?;
+        let exact = (self.builder.operator)(self.operator)?;
+        let may_round = attempt.method == Method::Cg && self.may_round_products();
+        let rounded = may_round.then(|| built.0.rounded()).flatten();
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         attempt.levels.clone_from(&built.1);
         let (begun, ordering) = (Instant::now(), schedule.ordering_seconds);
         let monitor = schedule.monitor(i, complexity);
-        let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, attempt);
+        let ending = match &rounded {
+            Some(rounded) => {
+                let mut cg = Cg::new(*krylov.stop_mut());
+                cg.replace_residual = Some(B::Real::from_f64(REPLACE_RESIDUAL));
+                let a = MixedPrecision::new::<B::Vector>(&*exact, &**rounded)?;
+                self.iterate(&mut cg, &a, &mut built, (&b, &mut x), monitor, attempt)
+            }
+            None => self.iterate(&mut *krylov, &*exact, &mut built, (&b, &mut x), monitor, attempt),
+        };
         let ordering = schedule.ordering_seconds - ordering;
         attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
         let mut ending = ending?;
@@ -319,6 +338,13 @@ impl<B: Backend> Solve<'_, '_, B> {
         }
         self.kept.push((precond, single, built));
         Ok(ending)
+    }
+
+    /// Whether A is large, the preconditioner is that of A itself, and no null space is projected out.
+    fn may_round_products(&self) -> bool {
+        self.operator.nnz() >= LARGE
+            && std::ptr::eq(self.operator, self.preconditioned)
+            && self.problem.null_space.is_none()
     }
 
     /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.

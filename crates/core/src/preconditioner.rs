@@ -1,6 +1,6 @@
 //! Preconditioners: z = M⁻¹ r.
 
-use crate::{Dot, Vector};
+use crate::{Dot, LinearOperator, Vector};
 
 /// Properties of a preconditioner that a Krylov method may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +93,13 @@ pub trait Preconditioner<V: Vector> {
         r.iter().zip(z).for_each(|(r, z)| self.apply(r, z));
     }
 
+    /// The matrix of the last build or update in fewer digits, where the preconditioner keeps one: for the products of a
+    /// [`MixedPrecision`](crate::MixedPrecision). It shares the memory of the preconditioner, and is of no use after the next
+    /// update. The default is `None`.
+    fn rounded(&self) -> Option<Box<dyn LinearOperator<V>>> {
+        None
+    }
+
     /// The properties of this map that methods rely on. There is no default, so that an implementation cannot
     /// claim a property by accident.
     fn kind(&self) -> PreconditionerKind;
@@ -130,6 +137,9 @@ macro_rules! forward {
             }
             fn apply_many(&mut self, r: &[V], z: &mut [V]) {
                 (**self).apply_many(r, z);
+            }
+            fn rounded(&self) -> Option<Box<dyn LinearOperator<V>>> {
+                (**self).rounded()
             }
             fn kind(&self) -> PreconditionerKind {
                 (**self).kind()

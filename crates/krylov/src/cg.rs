@@ -23,6 +23,13 @@ use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
 use crate::spectrum::{MONITORED, Tridiagonal, WIDTH};
 
+/// If the recomputed residual exceeds the residual of the recurrence by this factor, it is no longer
+/// conjugate to the direction, and the direction is dropped.
+const ASTRAY: f64 = 1.5;
+
+/// How much the norms may differ if the coefficients of both residuals are those of one Lanczos process.
+const NEAR: f64 = 1e-4;
+
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
 ///
 /// Minimises ‖x − A⁻¹b‖_A over x₀ + the Krylov space of M⁻¹A. After k iterations this error is at most 2 ((√κ
@@ -53,8 +60,8 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// by b − A x. The direction is kept unless the two residuals differ too much. *Use* with
     /// [`MixedPrecision`](coarsen_core::MixedPrecision), since products with the rounded A make r differ more
     /// and more from b − A x. 1e-2 suits f32. With `None`, the default, r is never replaced.
-    /// *Cost* one residual, one pass over r and x, and one synchronisation per replacement. After the first replacement
-    /// there is no condition estimate.
+    /// *Cost* one residual, one pass over r and x, and one synchronisation per replacement. The condition estimate is that of
+    /// the iterations before the first replacement that changes ‖r‖ by more than 1e-4 of it.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
     in_preconditioner: Option<V::Real>,
@@ -119,8 +126,9 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                     if let Some(share) = self.replace_residual
                         && rr.sqrt() <= share * test.recomputed
                     {
-                        keeps_coefficients = false;
-                        drops_direction = test.replace(rr.sqrt(), (a, b), x, r)?;
+                        let apart = test.replace(rr.sqrt(), (a, b), x, r)?;
+                        drops_direction = apart > V::Real::from_f64(ASTRAY);
+                        keeps_coefficients &= (apart - V::Real::one()).abs() <= V::Real::from_f64(NEAR);
                     }
                 }
 

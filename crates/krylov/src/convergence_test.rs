@@ -7,10 +7,6 @@ use num_traits::{Float, one, zero};
 
 use crate::scaling::measure;
 
-/// If the recomputed residual exceeds the residual of the recurrence by this factor, it is no longer
-/// conjugate to the direction, and the direction is dropped.
-const ASTRAY: f64 = 1.5;
-
 /// What a run of a recurrence must know to end.
 pub(crate) struct ConvergenceTest<'a, V: Vector> {
     /// The stopping rule; `absolute` is the residual norm at which the solve has converged.
@@ -100,20 +96,19 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         }
     }
 
-    /// Recomputes r = b − A x during a run; `residual` is the norm in the recurrence. Returns whether the two
-    /// norms differ so much that the direction must be dropped. `Break` if the recomputed residual has not
-    /// halved since the last recomputation.
+    /// Recomputes r = b − A x during a run; `residual` is the norm in the recurrence. Returns the recomputed norm divided by
+    /// it. `Break` if the recomputed residual has not halved since the last recomputation.
     pub(crate) fn replace(
         &mut self,
         residual: V::Real,
         (a, b): (&dyn LinearOperator<V>, &V),
         x: &V,
         r: &mut V,
-    ) -> ControlFlow<Outcome, bool> {
+    ) -> ControlFlow<Outcome, V::Real> {
         let norm = measure(a, b, x, r);
         if norm <= self.recomputed / V::Real::from_f64(2.0) {
             self.recomputed = norm;
-            return Continue(norm > V::Real::from_f64(ASTRAY) * residual);
+            return Continue(norm / residual);
         }
         Break(Outcome::Converged) // checked with the recomputed residual
     }

@@ -6,7 +6,8 @@ use std::mem;
 
 use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update, interleave, separate};
 use coarsen_core::{
-    F32Preconditioner, Preconditioner, PreconditionerKind, Real, largest, parallel, power_of_two,
+    F32Preconditioner, LinearOperator, Preconditioner, PreconditionerKind, Real, largest, parallel,
+    power_of_two,
 };
 use coarsen_sparse::{Bsr, COLUMNS, Pattern, System};
 
@@ -85,6 +86,10 @@ impl<V: Real> Preconditioner<Vec<V>> for F32Hierarchy {
                 r.iter().zip(z).for_each(|(r, z)| self.hierarchy.apply(r, z));
             }
         }
+    }
+
+    fn rounded(&self) -> Option<Box<dyn LinearOperator<Vec<V>>>> {
+        Some(Box::new(self.matrix.clone())) // its values are shared
     }
 
     fn kind(&self) -> PreconditionerKind {

@@ -105,7 +105,7 @@ pub enum CheckpointError {
 ///
 /// Raise it by hand after a change of the order of sums, of default parameters, or of a rule of a solver: no test notices that
 /// it was forgotten. The files of the frames of a short run before and after tell.
-pub const NUMERICS: u64 = 8;
+pub const NUMERICS: u64 = 9;
 
 /// Writes a state as a checkpoint of the run with this fingerprint.
 ///
