@@ -29,7 +29,7 @@ use coarsen_sparse::System;
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A preconditioner that can be updated.
-type Built = Box<dyn Prepared<Vec<f64>, f64>>;
+type Built = Box<dyn Prepared<Vec<f64>, f64> + Send>;
 
 fn main() -> Outcome<()> {
     let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();

@@ -159,7 +159,10 @@ fn hessians_with_contact(threads: usize) {
 }
 
 /// A preconditioner of a system.
-type Build = fn(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, coarsen::backend::SetupError>;
+type Built = Box<dyn Prepared<Vec<f64>, f64> + Send>;
+
+/// The function that builds it.
+type Build = fn(System<'_, f64>) -> Result<Built, coarsen::backend::SetupError>;
 
 fn updates_with_contact(sheet: &str, builds: &[(&str, Build)], threads: usize) {
     let sheet = common::problem(sheet);

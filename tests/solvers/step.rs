@@ -3,11 +3,13 @@
 use crate::common::{applied, noise, problem};
 use coarsen::backend::SetupError;
 use coarsen::constraints::{ConstraintError, Filtered};
-use coarsen::descent::Built;
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem, Sequence};
 use coarsen::sparse::{Contacts, Stencil};
 use coarsen::{Action, Step, StepUpdate};
+
+/// A preconditioner of a system.
+type Built = Box<dyn Prepared<Vec<f64>, f64> + Send>;
 
 /// Springs between opposite nodes of a sheet, other ones in each step. The stiffness of a pair is constant.
 fn springs(p: &Problem, step: usize) -> Contacts<f64> {

@@ -89,15 +89,17 @@ impl Auto {
     }
 
     fn analyse<'a>(&self, system: System<'a, f64>) -> Result<(Problem<'a>, Plan), SetupError> {
-        let whole = system.whole()?;
-        let diagnosis = diagnose::<f64>(&whole);
-        if diagnosis.values.is_none() {
-            whole.check_finite()?;
-        }
-        let problem = Problem::new(whole, &diagnosis, true);
-        let preconditioned = System { matrix: problem.preconditioned(), contact: None, ..system };
-        let plan = Plan::new(*self, preconditioned, problem.diagnosis().unwrap_or(&diagnosis));
-        Ok((problem, plan))
+        parallel::enter(system.matrix.nnz(), || {
+            let whole = system.whole()?;
+            let diagnosis = diagnose::<f64>(&whole);
+            if diagnosis.values.is_none() {
+                whole.check_finite()?;
+            }
+            let problem = Problem::new(whole, &diagnosis, true);
+            let preconditioned = System { matrix: problem.preconditioned(), contact: None, ..system };
+            let plan = Plan::new(*self, preconditioned, problem.diagnosis().unwrap_or(&diagnosis));
+            Ok((problem, plan))
+        })
     }
 
     /// Solves A x = b, starting with the guess x; both have one number for each scalar unknown.
@@ -112,7 +114,10 @@ impl Auto {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, SetupError> {
-        Ok(self.solve_and_keep(system, b, x, &mut |_, _| ControlFlow::Continue(()))?.0)
+        let system = system.into();
+        parallel::enter(system.matrix.nnz(), || {
+            Ok(self.solve_and_keep(system, b, x, &mut |_, _| ControlFlow::Continue(()))?.0)
+        })
     }
 
     /// [`solve`](Self::solve) that also returns the preconditioner or the factor of the last attempt. It is that of −A if the report

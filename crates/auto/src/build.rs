@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use coarsen_backend::{Backend, Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{Error, Identity, LinearOperator, Real, Vector};
+use coarsen_core::{Error, Identity, LinearOperator, Real, Vector, parallel};
 use coarsen_multigrid::{F32Hierarchy, Hierarchy, LevelSize, Multigrid, SetupStep};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_ruge_stueben::{RugeStueben, ruge_stueben};
@@ -101,7 +101,7 @@ impl Parameters {
         system: System<'_, f64>,
         backend: &Cpu<V, S>,
     ) -> Result<Built<Vec<V>>, SetupError> {
-        match precond {
+        parallel::enter(system.matrix.nnz(), || match precond {
             Precond::SmoothedAggregation if V::NAME != S::NAME => in_f32(self.aggregation.build_f32(system)?),
             Precond::RugeStueben if V::NAME != S::NAME => in_f32(self.ruge_stueben.build_f32(system)?),
             Precond::Skinning if V::NAME != S::NAME => in_f32(self.skinning.build_f32(system)?),
@@ -111,7 +111,7 @@ impl Parameters {
             Precond::Ic0 => one_level(Ic0::default().build_from(system, backend)?),
             Precond::Ilu0 => one_level(Ilu0.build_from(system, backend)?),
             _ => self.build_on(precond, system, backend),
-        }
+        })
     }
 
     /// Builds a preconditioner on any backend: a hierarchy, Jacobi, Gauss-Seidel or Chebyshev. All others give the identity.

@@ -47,7 +47,7 @@ named! {
 
 impl Method {
     /// The Krylov method; [`Direct`](Self::Direct) is none, and gives conjugate gradients.
-    pub fn krylov<V: Vector>(self, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {
+    pub fn krylov<V: Vector<Scalar: Send> + Send>(self, stop: Stop<V::Real>) -> Box<dyn Krylov<V> + Send> {
         match self {
             Self::Cg | Self::Direct => Box::new(Cg::new(stop)),
             Self::FlexibleCg => Box::new(FlexibleCg::new(stop)),

@@ -31,7 +31,7 @@ pub trait Backend: Clone + Send + 'static {
     /// The scalars of matrices and blocks.
     type Stored: Real;
     /// Vectors of this backend.
-    type Vector: Vector<Real = Self::Real> + Send;
+    type Vector: Vector<Real = Self::Real, Scalar: Send> + Send;
     /// Matrices of this backend.
     type Matrix: Matrix<Self>;
     /// Block-diagonal inverses of this backend: small dense matrices D_k.

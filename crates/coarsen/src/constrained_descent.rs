@@ -117,7 +117,9 @@ impl ConstrainedDescent {
         steps: &mut ContactStepper<P, D>,
         x: &[f64],
         thickness: f64,
-        build: impl FnMut(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> + 'static,
+        build: impl FnMut(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64> + Send>, SetupError>
+        + Send
+        + 'static,
         inner: usize,
     ) -> Result<Self, AnyError> {
         let ContactStepper { f, descent, .. } = steps;

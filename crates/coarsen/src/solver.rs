@@ -8,7 +8,7 @@ use coarsen_auto::{
     Attempt, Auto, DIRECT, Ending, Method, Observer, Parameters, Precond, Solved, relative_residual,
 };
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{Cancel, Iteration, Outcome, PreconditionerKind, Stop};
+use coarsen_core::{Cancel, Iteration, Outcome, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{BlockCg, Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
@@ -47,9 +47,9 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::Plan::solve) by the `Problem`. Whether positions or a
 /// near-kernel are in the order of the matrix is not tested; [`by_component`](coarsen_sparse::NearKernel::by_component) does.
 ///
-/// *Use* for right-hand sides or matrices that follow each other, inside [`threads`](crate::parallel::threads): elsewhere each
-/// loop enters a pool of threads, which takes longer than a small loop. *Memory* three copies of A (the given
-/// system, and two in [`Step`]), and the preconditioner or the factor.
+/// *Use* for right-hand sides or matrices that follow each other. A solve that is large enough for several threads runs on a
+/// thread of the current pool, which it [enters](parallel::enter) once; [`solve_with`](Self::solve_with) alone enters
+/// it more often. *Memory* three copies of A (the given system, and two in [`Step`]), and the preconditioner or the factor.
 ///
 /// ```
 /// use coarsen::Solver;
@@ -80,7 +80,7 @@ struct CachedMethod {
     /// Whether −A x = −b is solved.
     negated: bool,
     step: Step,
-    krylov: Box<dyn Krylov<Vec<f64>>>,
+    krylov: Box<dyn Krylov<Vec<f64>> + Send>,
     /// Whether the system is another one than in the last solve.
     is_new: bool,
     b: Vec<f64>,
@@ -139,11 +139,13 @@ impl Solver {
     /// # Errors
     /// [`AnyError::Core`] and [`AnyError::Setup`] for shapes that do not match and for NaN in A or b.
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
-        self.solve_with(b, x, &mut |_, _| ControlFlow::Continue(()))
+        parallel::enter(self.nnz(), || self.solve_with(b, x, &mut |_, _| ControlFlow::Continue(())))
     }
 
     /// [`solve`](Self::solve) with a function that is called at every iteration of all methods, with the number of iterations so
     /// far and the relative residual. Its `Break` ends the solve as [`Ending::TimeLimit`].
+    ///
+    /// It is called on the calling thread, so iterations stay there: outside of a pool, each of their large loops enters it.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -192,6 +194,10 @@ impl Solver {
             let (what, expected, found) = ("the solutions, one for each right-hand side", b.len(), x.len());
             return Err(coarsen_core::Error::Shape { what, expected, found }.into());
         }
+        parallel::enter(self.nnz(), || self.solve_each(b, x))
+    }
+
+    fn solve_each(&mut self, b: &[Vec<f64>], x: &mut [Vec<f64>]) -> Result<Vec<Solved>, AnyError> {
         let (Some((first, b)), Some((x_first, x))) = (b.split_first(), x.split_first_mut()) else {
             return Ok(Vec::new());
         };
@@ -208,6 +214,11 @@ impl Solver {
             });
         }
         Ok(solved)
+    }
+
+    /// The stored scalars of the system that the next solve takes.
+    fn nnz(&self) -> usize {
+        self.kept.as_ref().map_or(&self.system.matrix, |kept| &kept.step.system.matrix).nnz()
     }
 
     /// The decisions about the preconditioner of the kept method; `None` if no method is kept.
@@ -236,7 +247,7 @@ impl CachedMethod {
             method => method.krylov(stop),
         };
         let mut first = Some(built);
-        let build = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+        let build = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<_, f64> + Send>, SetupError> {
             Ok(match (first.take(), method) {
                 (Some(built), _) => built,
                 (None, Method::Direct) => Box::new(DIRECT.build_from(system, &Cpu::new())?),
@@ -413,6 +424,12 @@ pub(crate) fn owned(system: System<'_, f64>) -> OwnedSystem<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::thread::{self, ThreadId};
+
+    use coarsen_backend::{Reused, Update};
+    use coarsen_core::Preconditioner;
+    use coarsen_krylov::Cg;
     use coarsen_problems::{Problem, poisson2d, random_vector};
     use coarsen_sparse::Contacts;
     use coarsen_sparse::assembly::from_triplets;
@@ -482,6 +499,97 @@ mod tests {
             y
         };
         assert!(x.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-6), "the free rows are solved");
+    }
+
+    /// The identity, which records the threads that apply it.
+    #[derive(Clone, Default)]
+    struct Recorder(Arc<Mutex<Vec<ThreadId>>>);
+
+    impl Recorder {
+        /// The threads since the last call, each once for consecutive calls.
+        fn take(&self) -> Vec<ThreadId> {
+            let mut threads = std::mem::take(&mut *self.0.lock().unwrap());
+            threads.dedup();
+            threads
+        }
+    }
+
+    impl Preconditioner<Vec<f64>> for Recorder {
+        fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+            self.0.lock().unwrap().push(thread::current().id());
+            z.clone_from(r);
+        }
+
+        fn kind(&self) -> PreconditionerKind {
+            PreconditionerKind::Symmetric
+        }
+
+        fn size(&self) -> Option<usize> {
+            None
+        }
+    }
+
+    impl Update<f64> for Recorder {
+        fn update_from(&mut self, _: System<'_, f64>) -> Result<Reused, SetupError> {
+            Ok(Reused::Structure)
+        }
+    }
+
+    /// Outside of a pool, a large solve runs on one of its threads from the first iteration to the last; a small one, one with
+    /// an observer and one inside a pool stay on the calling thread. All give the same bits.
+    #[test]
+    fn large_solves_enter_the_pool_once() {
+        let own = thread::current().id();
+        let has_several = parallel::enter(usize::MAX, || thread::current().id()) != own;
+        for (side, is_large) in [(30, false), (100, true)] {
+            let a = poisson2d(side).unwrap().matrix;
+            let (b, recorder) = (random_vector(side * side, 1), Recorder::default());
+            let step = || {
+                let recorder = recorder.clone();
+                Step::new((&a).into(), move |_| Ok(Box::new(recorder.clone()))).unwrap()
+            };
+            let mut solver = Solver::new(&a).unwrap();
+            (solver.auto.method, solver.auto.memory) = (Some(Method::Cg), 0);
+            let _ = solver.solve(&b, &mut vec![0.0; b.len()]).unwrap().converged().unwrap();
+            solver.kept.as_mut().unwrap().step = step();
+            let mut solve = |observer: Option<&mut Observer<'_>>| {
+                let mut x = vec![0.0; b.len()];
+                let solved = match observer {
+                    Some(observer) => solver.solve_with(&b, &mut x, observer),
+                    None => solver.solve(&b, &mut x),
+                };
+                let _ = solved.unwrap().converged().unwrap();
+                x
+            };
+
+            let x = solve(None);
+            let threads = recorder.take();
+            assert_eq!(threads.len(), 1, "{side}");
+            assert_eq!(threads[0] != own, is_large && has_several, "{side}");
+
+            let seen = std::rc::Rc::default(); // is not sent
+            let mut observer = |_, _| {
+                let seen: &std::cell::RefCell<Vec<_>> = &seen;
+                seen.borrow_mut().push(thread::current().id());
+                ControlFlow::Continue(())
+            };
+            assert_eq!(solve(Some(&mut observer)), x);
+            assert!(seen.take().iter().chain(&recorder.take()).all(|thread| *thread == own), "{side}");
+
+            for threads in [1, 2] {
+                let inside = || (thread::current().id(), solve(None));
+                let (caller, found) = parallel::threads(threads, inside).unwrap();
+                assert_eq!(
+                    (found == x, recorder.take()),
+                    (true, vec![caller]),
+                    "{side} at {threads} threads"
+                );
+            }
+
+            let (mut cg, mut y) = (Cg::new(Stop::relative(1e-8)), vec![0.0; b.len()]);
+            let _ = step().solve(&mut cg, &b, &mut y).unwrap().converged().unwrap();
+            assert_eq!((y == x, recorder.take()), (true, threads), "{side}: as the solver");
+        }
     }
 
     /// An observer sees the iterations of all solves and ends them; a flag ends setups. What was kept stays.

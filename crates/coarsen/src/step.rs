@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Cancel, Identity, Monitor, Preconditioner, PreconditionerKind, Report};
+use coarsen_core::{Cancel, Identity, Monitor, Preconditioner, PreconditionerKind, Report, parallel};
 use coarsen_krylov::{BlockCg, Krylov};
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
@@ -13,10 +13,10 @@ use crate::solver::owned;
 use crate::{Action, AnyError, RebuildPolicy};
 
 /// A preconditioner on the host.
-type Built = Box<dyn Prepared<Vec<f64>, f64>>;
+type Built = Box<dyn Prepared<Vec<f64>, f64> + Send>;
 
 /// The function that builds it.
-type Build = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
+type Build = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError> + Send>;
 
 /// The linear system of a time step, its constraints, and a preconditioner that is updated to them.
 ///
@@ -101,7 +101,7 @@ impl Step {
     /// [`AnyError::Core`] if the parts of the system do not fit.
     pub fn new(
         system: System<'_, f64>,
-        build: impl FnMut(System<'_, f64>) -> Result<Built, SetupError> + 'static,
+        build: impl FnMut(System<'_, f64>) -> Result<Built, SetupError> + Send + 'static,
     ) -> Result<Self, AnyError> {
         system.check()?;
         let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
@@ -186,6 +186,11 @@ impl Step {
         let rows = self.system.matrix.pattern().rows().max(1);
         let decided = self.policy.decide(self.touched.len() as f64 / rows as f64);
         let chosen = choose(decided);
+        parallel::enter(self.system.matrix.nnz(), || self.adapt(was_built, decided, chosen))
+    }
+
+    /// Updates the preconditioner as it was chosen.
+    fn adapt(&mut self, was_built: bool, decided: Action, chosen: Action) -> Result<StepUpdate, AnyError> {
         let Self { system, constraints, build, built, elastic, touched, patched, pattern, .. } = self;
         let cancel = self.cancel.as_deref();
         let positions = Some(&system.positions[..]).filter(|points| !points.is_empty());
@@ -243,11 +248,13 @@ impl Step {
     /// As [`update`](Self::update), and as [`Krylov::solve_with`].
     pub fn solve(
         &mut self,
-        method: &mut dyn Krylov<Vec<f64>>,
+        method: &mut (dyn Krylov<Vec<f64>> + Send),
         b: &Vec<f64>,
         x: &mut Vec<f64>,
     ) -> Result<Report<f64>, AnyError> {
-        self.solve_with(method, b, x, &mut |_| ControlFlow::Continue(()))
+        parallel::enter(self.system.matrix.nnz(), || {
+            self.solve_with(method, b, x, &mut |_| ControlFlow::Continue(()))
+        })
     }
 
     /// [`solve`](Self::solve) with a monitor.

@@ -1,6 +1,6 @@
 //! A solver that keeps what it chose, on a thread of its own.
 //!
-//! [`coarsen::Solver`] stays on one thread: it lives on a thread of a pool that belongs to the Python object, and receives jobs.
+//! [`coarsen::Solver`] lives on a thread of a pool that belongs to the Python object, and receives jobs.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

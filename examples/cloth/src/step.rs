@@ -81,8 +81,8 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let inverse = if constrained || device.is_some() {
             CachedPreconditioner::constant(Box::new(Identity))
         } else {
-            let build = solver.builder(&method.levels, rest.clone(), backend, &clock);
-            CachedPreconditioner::build(&mut f, &state.x, build)?
+            let mut build = solver.builder(&method.levels, rest.clone(), backend, &clock);
+            CachedPreconditioner::build(&mut f, &state.x, move |system| Ok(build(system)?))?
         };
 
         let newton = Newton::with(Cg::new(inner(method)), Forcing::AsGiven);

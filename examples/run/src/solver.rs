@@ -1,14 +1,11 @@
 //! Preconditioners by name, built on any backend and timed.
 
-use std::cell::Cell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use coarsen::auto::{Method, Precond};
 use coarsen::backend::{SetupError, Update};
-use coarsen::descent::Built;
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::SystemAt;
@@ -42,8 +39,11 @@ examples_scene::fields!(unit Solver);
 /// The tolerance of the first solve of `auto`; linear solves in a step need no higher accuracy.
 const FIRST_TOLERANCE: f64 = 1e-3;
 
+/// A preconditioner.
+pub type Built<V> = Box<dyn Prepared<V, f64> + Send>;
+
 /// A function that builds the preconditioner of a system.
-pub type Build<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+pub type Build<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + Send>;
 
 /// Levels that the solver does not accept.
 #[derive(Debug, thiserror::Error)]
@@ -56,18 +56,18 @@ pub struct LevelsError {
 
 /// The time spent in setups.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Rc<Cell<Duration>>);
+pub struct Clock(Arc<Mutex<Duration>>);
 
 impl Clock {
     /// Returns the setup time since the last call.
     pub fn take(&self) -> Duration {
-        self.0.take()
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn time<T>(&self, run: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let done = run();
-        self.0.set(self.0.get() + start.elapsed());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += start.elapsed();
         done
     }
 }

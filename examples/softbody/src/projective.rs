@@ -14,12 +14,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use coarsen::backend::Matrix;
-use coarsen::descent::Built;
 use coarsen::elastic::{ContactHessian, Curvature, Potential};
 use coarsen::optimize::{Constant, DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
-use examples_run::solver::Build;
+use examples_run::solver::{Build, Built};
 
 use crate::step::Step;
 

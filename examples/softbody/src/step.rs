@@ -204,7 +204,7 @@ pub(crate) fn pins(forces: &mut Forces) -> &mut Attachments {
 fn rule<B: SchwarzBackend<Real = f64>>(
     f: &mut Step,
     method: &Method,
-    build: Build<B::Vector>,
+    mut build: Build<B::Vector>,
     stale: Rc<Cell<bool>>,
     x: &[f64],
     backend: &B,
@@ -213,12 +213,13 @@ fn rule<B: SchwarzBackend<Real = f64>>(
     Ok(match method.integrator {
         Integrator::Pd => Box::new(Projective::new(backend, f, x, build, inner(GLOBAL), stale)?),
         Integrator::Newton => {
-            let inverse = CachedPreconditioner::build(f, x, build)?;
+            let inverse = CachedPreconditioner::build(f, x, move |system| Ok(build(system)?))?;
             let newton = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
             Box::new(BackendNewton::new(newton, inverse, backend, x.len())?.projecting_on_demand())
         }
         other => {
-            let inverse = CachedPreconditioner::build(f, x, copied(build, backend))?;
+            let mut build = copied(build, backend);
+            let inverse = CachedPreconditioner::build(f, x, move |system| Ok(build(system)?))?;
             match other {
                 Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse), |d| &mut d.initial)),
                 Integrator::Ncg => {

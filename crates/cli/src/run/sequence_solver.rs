@@ -79,7 +79,7 @@ impl SequenceSolver {
         // Those of the first step, so that new positions do not change the transfers.
         parameters.named.skinning.coarsening.rest = Some(sequence.positions().into());
         let (kind, mixed) = (options.precond, options.precision == Precision::Mixed);
-        let build = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+        let build = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<_, f64> + Send>, SetupError> {
             let named = Option::from(kind).unwrap_or(AutoPrecond::Schwarz);
             Ok(match mixed {
                 true => Cpu::mixed().build(named, &parameters, system)?.0,

@@ -7,8 +7,9 @@
 //! The library configures no thread pool. Loops under [`THRESHOLD`] scalar operations, and products under
 //! four times this limit ([`worth_product`]), stay on the calling thread. Longer ones use the caller's
 //! current pool. Entering a pool from outside costs 10 to 20 µs, and rayon allocates 1.5 KB at every 63rd
-//! such entry, so outside a pool both limits are eight times as high. A program should wrap its whole loop
-//! once in [`threads`]; inside it, a fork costs almost no time and allocates nothing.
+//! such entry, so outside a pool both limits are eight times as high. Inside, a fork costs almost no time and
+//! allocates nothing. A call with many loops therefore [enters](enter) the pool once, and a program should wrap
+//! its whole loop once in [`threads`].
 
 mod shared;
 mod shares;
@@ -48,6 +49,22 @@ pub fn worth(work: usize) -> bool {
 /// entries per row, this took 1.1 to 1.3 times as long on two fast cores.
 pub fn worth_product(nnz: usize) -> bool {
     worth(nnz / 4)
+}
+
+/// Runs `f` on a thread of the current pool if the caller is outside of it and products with `nnz` stored scalars
+/// run on several of its threads; otherwise on the calling thread. The loops of `f` are then inside the pool.
+///
+/// ```
+/// use coarsen_core::parallel::{enter, worth};
+/// assert_eq!(enter(10, || 1 + 1), 2); // on this thread
+/// assert_eq!(enter(1 << 20, || worth(1 << 13)), enter(1 << 20, || worth(1 << 16)));
+/// ```
+pub fn enter<R: Send>(nnz: usize, f: impl FnOnce() -> R + Send) -> R {
+    let is_outside = rayon::current_thread_index().is_none();
+    match is_outside && nnz / 4 >= THRESHOLD && rayon::current_num_threads() > 1 {
+        true => rayon::scope(|_| f()),
+        false => f(),
+    }
 }
 
 /// Runs `f` inside a new pool of `n` threads (0: one thread per core). The loops of the library inside `f`

@@ -26,6 +26,27 @@ fn small_work_stays_on_one_thread() {
     assert!(!worth(8 * THRESHOLD - 1), "outside a pool");
 }
 
+/// A call is moved to a thread of the pool once, if its products are large enough and the pool has several threads.
+#[test]
+fn large_work_enters_the_pool_once() {
+    const LARGE: usize = 4 * THRESHOLD;
+    let thread = || (std::thread::current().id(), rayon::current_thread_index().is_some());
+    let (own, _) = thread();
+    assert_eq!(enter(LARGE - 1, thread), (own, false));
+    let has_several = rayon::current_num_threads() > 1;
+    enter(LARGE, || {
+        let (entered, is_inside) = thread();
+        assert_eq!((entered != own, is_inside), (has_several, has_several));
+        assert_eq!(enter(LARGE, thread).0, entered);
+    });
+    for n in [1, 2] {
+        let stays = threads(n, || enter(LARGE, thread).0 == thread().0);
+        assert!(stays.unwrap(), "inside a pool");
+    }
+    let panicked = std::panic::catch_unwind(|| enter(LARGE, || panic!("inside")));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"inside"));
+}
+
 #[test]
 fn maps_and_searches_see_every_entry() {
     let x: Vec<u32> = (0..300_001).collect();
