@@ -10,7 +10,7 @@ use coarsen_auto::{
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{Cancel, Iteration, Outcome, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{BlockCg, Krylov, Richardson};
-use coarsen_sparse::{Bsr, OwnedSystem, System};
+use coarsen_sparse::{Bsr, COLUMNS, OwnedSystem, System};
 
 use crate::{Action, AnyError, RebuildPolicy, Step};
 
@@ -184,34 +184,53 @@ impl Solver {
     }
 
     /// Solves A x = b for several right-hand sides with one setup. If conjugate gradients with a fixed preconditioner solve the
-    /// first one, the others are solved at once, by [`BlockCg`] with separate search directions: each then takes a third to
+    /// first one, the others are solved eight at once, by [`BlockCg`] with separate search directions: each then takes a third to
     /// two thirds of the time. Otherwise they are solved one after the other.
     ///
     /// # Errors
     /// As [`solve`](Self::solve), and [`AnyError::Core`] unless there is one x for each b.
     pub fn solve_many(&mut self, b: &[Vec<f64>], x: &mut [Vec<f64>]) -> Result<Vec<Solved>, AnyError> {
+        parallel::enter(self.nnz(), || self.solve_many_with(b, x, &mut |_, _| ControlFlow::Continue(())))
+    }
+
+    /// [`solve_many`](Self::solve_many) with a function that is called at every iteration as in [`solve_with`](Self::solve_with),
+    /// with the largest relative residual of those that are solved at once. If its `Break` ends the solve, there is no report for
+    /// the right-hand sides that were not begun.
+    ///
+    /// # Errors
+    /// As [`solve_many`](Self::solve_many).
+    pub fn solve_many_with(
+        &mut self,
+        b: &[Vec<f64>],
+        x: &mut [Vec<f64>],
+        observer: &mut Observer<'_>,
+    ) -> Result<Vec<Solved>, AnyError> {
         if b.len() != x.len() {
             let (what, expected, found) = ("the solutions, one for each right-hand side", b.len(), x.len());
             return Err(coarsen_core::Error::Shape { what, expected, found }.into());
         }
-        parallel::enter(self.nnz(), || self.solve_each(b, x))
-    }
-
-    fn solve_each(&mut self, b: &[Vec<f64>], x: &mut [Vec<f64>]) -> Result<Vec<Solved>, AnyError> {
-        let (Some((first, b)), Some((x_first, x))) = (b.split_first(), x.split_first_mut()) else {
-            return Ok(Vec::new());
-        };
-        let mut solved = vec![self.solve(first, x_first)?];
-        let mut together = match &mut self.kept {
-            Some(kept) if b.len() > 1 && solved[0].ending.converged() => kept.solve_many(&self.auto, b, x)?,
-            _ => Vec::new(),
-        }
-        .into_iter();
-        for (b, x) in b.iter().zip(x) {
-            solved.push(match together.next().flatten() {
-                Some(solved) => solved,
-                None => self.solve(b, x)?,
-            });
+        let is_ended = |solved: &[Solved]| solved.last().is_some_and(|last| last.ending == Ending::TimeLimit);
+        let mut solved: Vec<Solved> = Vec::with_capacity(b.len());
+        while solved.len() < b.len() && !is_ended(&solved) {
+            let first = solved.len();
+            let next = match &mut self.kept {
+                Some(kept) if !kept.is_new => first..b.len().min(first + COLUMNS),
+                _ => first..first + 1,
+            };
+            let mut together = match &mut self.kept {
+                Some(kept) if next.len() > 1 => {
+                    kept.solve_many(&self.auto, &b[next.clone()], &mut x[next.clone()], observer)?
+                }
+                _ => Vec::new(),
+            }
+            .into_iter();
+            for i in next {
+                let known = together.next().flatten();
+                solved.push(known.map_or_else(|| self.solve_with(&b[i], &mut x[i], observer), Ok)?);
+                if is_ended(&solved) && together.as_slice().is_empty() {
+                    break;
+                }
+            }
         }
         Ok(solved)
     }
@@ -349,12 +368,13 @@ impl CachedMethod {
 
 impl CachedMethod {
     /// Solves for several right-hand sides at once, where the kept method is `Cg`. Those that have not converged are `None`, and
-    /// their x is the guess; without a report all are left to [`solve`](Self::solve).
+    /// their x is the guess, unless the observer ended the solve; without a report all are left to [`solve`](Self::solve).
     fn solve_many(
         &mut self,
         auto: &Auto,
         b: &[Vec<f64>],
         x: &mut [Vec<f64>],
+        observer: &mut Observer<'_>,
     ) -> Result<Vec<Option<Solved>>, AnyError> {
         let Self { method, precond, single, negated, .. } = *self;
         if method != Method::Cg || self.step.kind() != PreconditionerKind::Symmetric {
@@ -375,16 +395,24 @@ impl CachedMethod {
         let sign = if negated { -1.0 } else { 1.0 };
         let signed: Vec<Vec<f64>> = b.iter().map(|b| b.iter().map(|v| sign * v).collect()).collect();
         let mut iterates = x.to_vec();
-        let reports = match self.step.solve_many(&mut block, &signed, &mut iterates) {
+        let mut iteration = 0;
+        let mut observe = |relative: &[f64]| {
+            iteration += 1;
+            observer(iteration, relative.iter().fold(0.0, |most: f64, &one| most.max(one)))
+        };
+        let reports = match self.step.solve_many(&mut block, &signed, &mut iterates, &mut observe) {
             Ok(reports) => reports,
             Err(AnyError::Core(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let solve_seconds = begun.elapsed().as_secs_f64() / b.len() as f64;
         let solved = reports.into_iter().zip(x.iter_mut().zip(iterates)).map(|(report, (x, iterate))| {
-            let ending = Ending::Method(report.outcome);
+            let ending = match report.outcome {
+                Outcome::Stopped => Ending::TimeLimit,
+                outcome => Ending::Method(outcome),
+            };
             let iterations = report.iterations;
-            ending.converged().then(|| {
+            (ending.converged() || ending == Ending::TimeLimit).then(|| {
                 *x = iterate;
                 let (true_residual, tolerance) = (report.true_residual, report.tolerance);
                 let attempt =
@@ -711,6 +739,31 @@ mod tests {
                 assert_eq!(solved.attempts.len(), 1);
             }
             assert!(solver.solve_many(&b, &mut x[..1]).is_err());
+            // An observer ends all that are solved at once; those that were not begun have no report.
+            let many: Vec<_> = (0..20).map(|seed| random_vector(n, seed)).collect();
+            let (mut x, mut last) = (vec![vec![0.0; n]; 20], 0);
+            let mut end = |iteration: usize, relative: f64| {
+                last = iteration;
+                if relative < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let ended = solver.solve_many_with(&many, &mut x, &mut end).unwrap();
+            if is_cg {
+                assert!(
+                    ended.len() == COLUMNS && last > 1,
+                    "{spec}: {} reports, {last} iterations",
+                    ended.len()
+                );
+                assert!(ended.iter().any(|solved| solved.ending == Ending::TimeLimit), "{spec}");
+                for ((x, b), solved) in x.iter().zip(&many).zip(&ended) {
+                    let residual = relative_residual(&a, b, x);
+                    assert!(
+                        residual < 1e-3 && (residual / solved.true_residual - 1.0).abs() < 1e-2,
+                        "{spec}"
+                    );
+                }
+            } else {
+                assert_eq!(ended.len(), 20, "{spec}"); // a factor is not watched between its refinements
+            }
             // The first solve is the reference of the next system.
             let mut solver = Solver::new(&a).unwrap();
             solver.auto.memory = memory;

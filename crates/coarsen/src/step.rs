@@ -285,9 +285,10 @@ impl Step {
         method: &mut BlockCg,
         b: &[Vec<f64>],
         x: &mut [Vec<f64>],
+        observe: &mut dyn FnMut(&[f64]) -> ControlFlow<()>,
     ) -> Result<Vec<Report<f64>>, AnyError> {
         self.is_current = false;
-        let reports = method.solve(&self.system, &mut self.built, b, x)?;
+        let reports = method.solve_with(&self.system, &mut self.built, b, x, observe)?;
         if let Some(last) = reports.iter().max_by_key(|report| report.iterations) {
             self.policy.learn(last.iterations, last.outcome);
         }

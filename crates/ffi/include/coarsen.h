@@ -200,8 +200,9 @@ coarsen_status coarsen_solver_solve(coarsen_solver *solver,
                                     const double *b,
                                     double *x);
 
-// Solves for `count` right-hand sides, one after the other with one setup; that with index j begins at `b + j * n`, and its solution
-// at `x + j * n`. The status is that of the first one that failed; later ones are solved too, except after a cancellation.
+// Solves for `count` right-hand sides with one setup, eight at once where conjugate gradients solve the first one; that with index j
+// begins at `b + j * n`, and its solution at `x + j * n`. The status is that of the first one that failed; later ones are solved
+// too, except after a cancellation. The observer receives the largest residual of those that are solved at once.
 coarsen_status coarsen_solver_solve_many(coarsen_solver *solver,
                                          size_t n,
                                          size_t count,

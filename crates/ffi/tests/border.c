@@ -24,11 +24,11 @@ static void expect(int holds, const char *what, int line) {
     (expect((call) == (status), #call, __LINE__), expect(strstr(coarsen_last_error(), (text)) != NULL, "message: " text, __LINE__))
 #define OK(call) expect((call) == COARSEN_STATUS_OK, #call, __LINE__)
 
-enum { SIDE = 40, N = SIDE * SIDE, MOST = 5 * N };
+enum { SIDE = 40, N = SIDE * SIDE, MOST = 5 * N, COUNT = 11 };
 
 static int32_t offsets[N + 1], columns[MOST];
 static int64_t long_offsets[N + 1], long_columns[MOST];
-static double values[MOST], b[2 * N], x[2 * N], y[2 * N];
+static double values[MOST], b[COUNT * N], x[COUNT * N], y[2 * N];
 
 /* The five-point matrix with this diagonal; with `links` 0 it is diagonal. */
 static void fill(double diagonal, double links) {
@@ -264,14 +264,23 @@ static void updates_follow_the_matrix(void) {
 static void several_right_hand_sides_share_a_solver(void) {
     coarsen_matrix *a = plate(4, -1);
     coarsen_solver *solver = NULL;
-    OK(coarsen_solver_new(a, NULL, &solver));
-    for (int i = 0; i < N; i++) b[N + i] = sin(i);
-    memset(x, 0, sizeof x);
-    OK(coarsen_solver_solve_many(solver, N, 2, b, x));
-    EXPECT(residual(b, x) <= 1e-8 && residual(b + N, x + N) <= 1e-8);
-    EXPECT(coarsen_solver_report(solver, 1) != NULL && coarsen_solver_report(solver, 2) == NULL);
-    FAILS(coarsen_solver_solve_many(solver, N, SIZE_MAX, b, x), COARSEN_STATUS_INVALID_ARGUMENT, "too many");
-    coarsen_solver_free(solver);
+    const char *methods[2] = {"direct", "cg"}; /* CG solves eight at once */
+    for (int i = N; i < COUNT * N; i++) b[i] = sin(i);
+    for (int method = 0; method < 2; method++) {
+        coarsen_options options = coarsen_options_default();
+        options.method = methods[method];
+        OK(coarsen_solver_new(a, &options, &solver));
+        for (int k = 0; k < 4; k++) {
+            int count = (int[]){0, 1, 2, COUNT}[k];
+            memset(x, 0, sizeof x);
+            OK(coarsen_solver_solve_many(solver, N, count, b, x));
+            for (int j = 0; j < count; j++) EXPECT(residual(b + j * N, x + j * N) <= 1e-8);
+            EXPECT(coarsen_solver_report(solver, count) == NULL);
+            EXPECT(count == 0 || coarsen_solver_report(solver, count - 1) != NULL);
+        }
+        FAILS(coarsen_solver_solve_many(solver, N, SIZE_MAX, b, x), COARSEN_STATUS_INVALID_ARGUMENT, "too many");
+        coarsen_solver_free(solver);
+    }
     coarsen_matrix_free(a);
 }
 

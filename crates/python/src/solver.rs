@@ -100,6 +100,21 @@ impl State {
         Ok(())
     }
 
+    /// Solves for several right-hand sides, at once where the solver can. There are no reports of those that were not begun.
+    fn solve_many(&mut self, b: &[Vec<f64>], mut x: Vec<Vec<f64>>) -> Result<Vec<Done>, AnyError> {
+        if self.filtered.is_some() {
+            return b.iter().zip(x).map(|(b, x)| self.solve(b, x)).collect();
+        }
+        let Self { solver, cancel, .. } = self;
+        let mut history = Vec::new();
+        let mut observer = |_: usize, relative: f64| {
+            history.push(relative);
+            if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let solved = solver.solve_many_with(b, &mut x, &mut observer)?;
+        Ok(x.into_iter().zip(solved).map(|(x, solved)| (x, solved, history.clone())).collect())
+    }
+
     fn solve(&mut self, b: &[f64], mut x: Vec<f64>) -> Result<Done, AnyError> {
         let Self { solver, filtered, cancel, .. } = self;
         let mut history = Vec::new();
@@ -280,6 +295,23 @@ impl Solver {
         let solve = move |state: &mut Option<State>| state.as_mut().expect("there is a system").solve(&b, x);
         let (x, solved, history) = self.call(py, solve)?.map_err(raise)?;
         Ok((to_array(py, &x)?, Told::new(&solved, history)))
+    }
+
+    /// Solves A x = b for several b from the guesses x. Returns x and the report of each that was begun.
+    fn solve_many<'py>(
+        &self,
+        py: Python<'py>,
+        b: Vec<Bound<'py, PyAny>>,
+        x: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<(Bound<'py, PyAny>, Told)>> {
+        let [b, x] = [b, x].map(|all| all.iter().map(numbers).collect::<PyResult<Vec<_>>>());
+        let (b, x) = (b?, x?);
+        let solve =
+            move |state: &mut Option<State>| state.as_mut().expect("there is a system").solve_many(&b, x);
+        let done = self.call(py, solve)?.map_err(raise)?;
+        done.into_iter()
+            .map(|(x, solved, history)| Ok((to_array(py, &x)?, Told::new(&solved, history))))
+            .collect()
     }
 
     /// The method and the preconditioner that the next solve takes first.

@@ -90,6 +90,23 @@ def test_several_columns_share_one_setup(rng):
     np.testing.assert_allclose(pycoarsen.solve(A, np.asfortranarray(B)), X, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["cg", "direct"])
+def test_many_columns_are_solved_eight_at_once(method, rng):
+    A, B, guess = poisson(30), rng.standard_normal((900, 19)), rng.standard_normal((900, 19))
+    B[:, 12] = 0.0
+    solver = pycoarsen.Solver(A, method=method)
+    for x0 in (None, guess):
+        X = solver.solve(B, x0)
+        assert all(residual(A, B[:, j], X[:, j]) <= 1e-8 for j in range(19) if j != 12)
+        assert not X[:, 12].any()
+        assert solver.report.converged
+    assert solver.solve(B[:, :0]).shape == (900, 0)
+    short = pycoarsen.Solver(A, method=method, rtol=1e-300, maxiter=3)
+    with pytest.raises(pycoarsen.SolveError) as caught:
+        short.solve(B)
+    assert caught.value.x.shape == (900,)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_bits_do_not_depend_on_threads(threads, rng):
     A, points = springs(14)
