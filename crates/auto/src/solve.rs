@@ -47,9 +47,6 @@ const SUSPECT_SHARE: f64 = 0.1;
 /// The factor by which the residual falls until it is recomputed, if products are rounded to f32.
 const REPLACE_RESIDUAL: f64 = 1e-2;
 
-/// Entries of a matrix in f64 that no cache holds: products in f32 then take less time.
-const LARGE: usize = 1 << 21;
-
 /// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
@@ -340,11 +337,9 @@ impl<B: Backend> Solve<'_, '_, B> {
         Ok(ending)
     }
 
-    /// Whether A is large, the preconditioner is that of A itself, and no null space is projected out.
+    /// Whether the preconditioner is that of A itself, and no null space is projected out.
     fn may_round_products(&self) -> bool {
-        self.operator.nnz() >= LARGE
-            && std::ptr::eq(self.operator, self.preconditioned)
-            && self.problem.null_space.is_none()
+        std::ptr::eq(self.operator, self.preconditioned) && self.problem.null_space.is_none()
     }
 
     /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Cancel, Identity, Monitor, Preconditioner, PreconditionerKind, Report, parallel};
+use coarsen_core::{
+    Cancel, Identity, LinearOperator, MixedPrecision, Monitor, Preconditioner, PreconditionerKind, Report,
+    parallel,
+};
 use coarsen_krylov::{BlockCg, Krylov};
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
@@ -253,14 +256,20 @@ impl Step {
         x: &mut Vec<f64>,
     ) -> Result<Report<f64>, AnyError> {
         parallel::enter(self.system.matrix.nnz(), || {
-            self.solve_with(method, b, x, &mut |_| ControlFlow::Continue(()))
+            self.solve_with(method, None, b, x, &mut |_| ControlFlow::Continue(()))
         })
     }
 
-    /// [`solve`](Self::solve) with a monitor.
+    /// The matrix of the last build or update in fewer digits, where the preconditioner keeps one.
+    pub(crate) fn rounded(&self) -> Option<Box<dyn LinearOperator<Vec<f64>>>> {
+        self.filtered.is_none().then(|| self.built.rounded()).flatten()
+    }
+
+    /// [`solve`](Self::solve) with a monitor. Products are those of `rounded`, if it is given.
     pub(crate) fn solve_with(
         &mut self,
         method: &mut dyn Krylov<Vec<f64>>,
+        rounded: Option<&dyn LinearOperator<Vec<f64>>>,
         b: &Vec<f64>,
         x: &mut Vec<f64>,
         monitor: &mut Monitor<'_, Vec<f64>>,
@@ -270,9 +279,15 @@ impl Step {
         }
         self.is_current = false;
         let m = &mut self.built;
-        let report = match &mut self.filtered {
-            Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, monitor))??,
-            None => method.solve_with(&self.system, m, b, x, monitor)?,
+        let report = match (&mut self.filtered, rounded) {
+            (Some(filtered), _) => {
+                filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, monitor))??
+            }
+            (None, Some(rounded)) => {
+                let a = MixedPrecision::new::<Vec<f64>>(&self.system, rounded)?;
+                method.solve_with(&a, m, b, x, monitor)?
+            }
+            (None, None) => method.solve_with(&self.system, m, b, x, monitor)?,
         };
         self.policy.learn(report.iterations, report.outcome);
         Ok(report)

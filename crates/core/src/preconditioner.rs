@@ -93,9 +93,9 @@ pub trait Preconditioner<V: Vector> {
         r.iter().zip(z).for_each(|(r, z)| self.apply(r, z));
     }
 
-    /// The matrix of the last build or update in fewer digits, where the preconditioner keeps one: for the products of a
-    /// [`MixedPrecision`](crate::MixedPrecision). It shares the memory of the preconditioner, and is of no use after the next
-    /// update. The default is `None`.
+    /// The matrix of the last build or update in fewer digits, where the preconditioner keeps one and products with it take less
+    /// time: for a [`MixedPrecision`](crate::MixedPrecision). It shares the memory of the preconditioner until the next update.
+    /// The default is `None`.
     fn rounded(&self) -> Option<Box<dyn LinearOperator<V>>> {
         None
     }

@@ -13,6 +13,9 @@ use coarsen_sparse::{Bsr, COLUMNS, Pattern, System};
 
 use crate::{Coarsening, Hierarchy, Multigrid};
 
+/// Entries that no cache holds in f64: products in f32 then take less time.
+const LARGE: usize = 1 << 21;
+
 /// A hierarchy that is computed and applied in f32, for a system and vectors in f64. Updates round the new matrix.
 pub struct F32Hierarchy {
     hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>>>,
@@ -89,7 +92,8 @@ impl<V: Real> Preconditioner<Vec<V>> for F32Hierarchy {
     }
 
     fn rounded(&self) -> Option<Box<dyn LinearOperator<Vec<V>>>> {
-        Some(Box::new(self.matrix.clone())) // its values are shared
+        let is_large = self.matrix.nnz() >= LARGE;
+        is_large.then(|| Box::new(self.matrix.clone()) as _) // its values are shared
     }
 
     fn kind(&self) -> PreconditionerKind {
