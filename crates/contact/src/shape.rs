@@ -59,6 +59,7 @@ macro_rules! kernel {
         concat!(
             include_str!("solid.cl"),
             include_str!(concat!($shape, ".cl")),
+            include_str!("potential.cl"),
             include_str!("obstacle.cl"),
             include_str!("friction.cl")
         )

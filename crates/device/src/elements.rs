@@ -44,15 +44,16 @@ pub struct DeviceElements<V: Real> {
     numbers: usize,
     free: usize,
     held_nodes: usize,
-    elements: Buffer,
+    /// Corners and numbers of the elements, and the corners at each node: those of pairs are written by kernels.
+    pub(crate) elements: Buffer,
     held: Buffer,
-    data: Buffer,
+    pub(crate) data: Buffer,
     common: Buffer,
     blocks: Buffer,
     /// The pairs of free nodes of all blocks.
     places: Vec<(u32, u32)>,
-    starts: Buffer,
-    around: Buffer,
+    pub(crate) starts: Buffer,
+    pub(crate) around: Buffer,
     /// The forces of elements, or the bounds of their steps.
     forces: Buffer,
 }

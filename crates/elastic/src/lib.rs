@@ -85,7 +85,7 @@ pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
 pub use implicit_euler::ImplicitEuler;
-pub use kernel::ElementKernel;
+pub use kernel::{ElementKernel, SurfaceKernel};
 pub use loops::Loops;
 pub use mat3::Svd;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};

@@ -33,9 +33,9 @@ mod second_queue;
 mod transfer;
 
 pub use coarsen_device::{
-    Counters, Device, DeviceBlocks, DeviceBorder, DeviceDomains, DeviceError, DeviceGalerkin, DeviceRows,
-    DeviceScalar, DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed, StructureSource,
-    Touched,
+    Counters, Device, DeviceBlocks, DeviceBorder, DeviceClothContact, DeviceDomains, DeviceError,
+    DeviceGalerkin, DeviceRows, DeviceScalar, DeviceSubdomains, DeviceSystem, Format, Operand, Recorded,
+    Renewed, StructureSource, Touched,
 };
 pub use devices::{default_device, devices};
 pub use error::OpenClError;
