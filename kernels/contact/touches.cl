@@ -1,6 +1,6 @@
 // The pairs that are near at some positions, as elements of four nodes, in the order of candidates; and at each node the corners of
-// these elements. An element has three numbers: 0 for none, 1 for a vertex and a triangle, 2 for edges, NaN for the first element if
-// pairs are missing; and the squared lengths of the edges at rest.
+// these elements. The numbers of an element begin with 0 for none, 1 for a vertex and a triangle, 2 for edges, NaN for the first
+// element if pairs are missing; and the squared lengths of the edges at rest.
 
 // The distance of a pair.                                               Host: distance::gap
 REAL coarsen_pair_distance(const bool edges, REAL (*x)[3]);
@@ -39,9 +39,9 @@ __kernel void coarsen_contact_near(const uint capacity, SURFACE, __global const 
     is_near[k] = distance < thickness && distance > 0;
 }
 
-// The elements, the nodes of their blocks, and the key of each corner: its free node.
+// The elements, the nodes of their blocks from block `first` on, and the key of each corner: its free node.
 // Host: narrow_phase::touches, ContactHessian::push
-__kernel void coarsen_contact_touches(const uint capacity, SURFACE, __global const REAL *rest, const uint candidates,
+__kernel void coarsen_contact_touches(const uint capacity, const uint numbers, const uint first, SURFACE, __global const REAL *rest, const uint candidates,
                                       __global const uint *pairs, __global const uint *before, __global const uint *lost,
                                       __global const uint *left, __global uint *status, __global uint *elements, __global REAL *data, __global uint *blocks,
                                       __global ulong *keys) {
@@ -67,14 +67,15 @@ __kernel void coarsen_contact_touches(const uint capacity, SURFACE, __global con
     if (e == 0 && (lost[0] || left[0] || left[1] || total > capacity))
         own[0] = NAN;
     for (uint a = 0; a < 3; a++)
-        data[3 * (size_t)e + a] = own[a];
+        data[numbers * (size_t)e + a] = own[a];
     for (uint a = 0; a < 4; a++) {
         elements[4 * (size_t)e + a] = node[a];
         keys[4 * (size_t)e + a] = there && node[a] < free ? node[a] : free;
         for (uint b = 0; b < 4; b++) {
             const bool is_free = there && node[a] < free && node[b] < free;
-            blocks[2 * (16 * (size_t)e + 4 * a + b)] = is_free ? node[a] : NONE;
-            blocks[2 * (16 * (size_t)e + 4 * a + b) + 1] = is_free ? node[b] : NONE;
+            __global uint *block = blocks + 2 * (first + 16 * (size_t)e + 4 * a + b);
+            block[0] = is_free ? node[a] : NONE;
+            block[1] = is_free ? node[b] : NONE;
         }
     }
 }

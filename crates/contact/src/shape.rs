@@ -61,6 +61,7 @@ macro_rules! kernel {
             include_str!(concat!($shape, ".cl")),
             include_str!("potential.cl"),
             include_str!("obstacle.cl"),
+            include_str!("friction_terms.cl"),
             include_str!("friction.cl")
         )
     };

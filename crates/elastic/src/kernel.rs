@@ -47,6 +47,9 @@ pub struct SurfaceKernel {
     /// The energy of a pair: elements of four nodes, of which there are none yet. Their numbers are the kind of the pair and
     /// the squared lengths of its edges at rest.
     pub pair: ElementKernel,
+    /// Friction of the pairs that are near at the start of a step, if there is any. Its numbers begin with those of a pair; the
+    /// others are [renewed](ElementKernel::renewed).
+    pub friction: Option<ElementKernel>,
     /// OpenCL C of the distance of a pair and of its continuous detection.
     pub detection: &'static str,
     /// All vertices.

@@ -15,13 +15,13 @@ mod touches;
 use std::fmt;
 
 use coarsen_core::{Dot, Error, Real, Vector};
-use coarsen_elastic::{ElementKernel, SurfaceKernel};
+use coarsen_elastic::{Curvature, ElementKernel, SurfaceKernel};
 
 use self::bound::Bound;
 use self::search::Search;
 use self::surface::Surface;
-use self::touches::{BLOCKS, Touches};
-use crate::{DeviceBackend, DeviceContacts, DeviceScalar, DeviceVector};
+use self::touches::{BLOCKS, CONTACT, FRICTION, Touches};
+use crate::{DeviceBackend, DeviceContacts, DeviceScalar, DeviceStream, DeviceVector};
 
 /// By how much boxes are larger than half of the thickness, in units of the thickness.
 const SLACK: f64 = 0.25;
@@ -41,7 +41,8 @@ const FIRST: [usize; 3] = [8, 16, 64];
 /// A [`search`](Self::search) finds candidates for all positions near x, or near a line from x; [`max_step`](Self::max_step)
 /// searches along its displacement. Energy, gradient and Hessian are those at positions for which the last search serves: so a
 /// line search needs no other search. In `f64` candidates and bounds below 1 are those of the host, to the last bit; energies and
-/// derivatives are within the round-off of a logarithm. Every run gives the same bits.
+/// derivatives are within the round-off of a logarithm. Every run gives the same bits. Friction, if the surface has it, is that of the pairs
+/// that are near in the last [`grip`](Self::grip); its energy is added.
 ///
 /// Nothing synchronises or allocates, except [`grow`](Self::grow). Lists have a fixed capacity. If one is too small, or if a node
 /// is outside the last search, the energy and the bound are NaN; `grow` then tells, and a step is to be computed again. *Cost* of a search: about
@@ -49,11 +50,39 @@ const FIRST: [usize; 3] = [8, 16, 64];
 /// near, 20 bytes for each candidate, and 32 for each entry of a cell. *Reference* Li et al. 2020, "P-Cloth", ACM TOG 39(6), §3.2 and §4.1.
 pub struct DeviceClothContact<V: Real> {
     pair: ElementKernel,
+    friction: Option<ElementKernel>,
     surface: Surface<V>,
     cells: usize,
     search: Search,
-    touches: Touches<V>,
     bound: Bound,
+    near: Near<V>,
+}
+
+/// The pairs that are near, those with friction, and the blocks of both.
+struct Near<V: Real> {
+    contact: Touches<V>,
+    friction: Option<Touches<V>>,
+    stream: DeviceStream<V>,
+    values: DeviceVector<V>,
+}
+
+impl<V: Real> Near<V> {
+    /// Allocates as many elements as `sizes` says, and among how many candidates.
+    fn new(
+        surface: &Surface<V>,
+        (pair, friction): (&ElementKernel, Option<&ElementKernel>),
+        sizes: [usize; 2],
+    ) -> Result<Self, Error> {
+        let backend = &surface.backend;
+        let new = |kernel, numbers| Touches::new(surface, (kernel, numbers), sizes);
+        let blocks = BLOCKS * sizes[0] * (1 + usize::from(friction.is_some()));
+        Ok(Self {
+            contact: new(pair, CONTACT)?,
+            friction: friction.map(|friction| new(friction, FRICTION)).transpose()?,
+            stream: DeviceStream::of_blocks(backend, surface.free, blocks)?,
+            values: backend.zeros(9 * blocks)?,
+        })
+    }
 }
 
 impl<V: Real> DeviceClothContact<V> {
@@ -70,9 +99,10 @@ impl<V: Real> DeviceClothContact<V> {
         let [cells, pairs, near] = FIRST;
         let (cells, pairs) = (cells * surface.parts(), pairs * surface.queries());
         let search = Search::new(&surface, [cells, pairs])?;
-        let touches = Touches::new(&surface, &of.pair, near, pairs)?;
+        let (pair, friction) = (of.pair.clone(), of.friction.clone());
+        let near = Near::new(&surface, (&pair, friction.as_ref()), [near, pairs])?;
         let bound = Bound::new(&surface, pairs)?;
-        Ok(Self { pair: of.pair.clone(), surface, cells, search, touches, bound })
+        Ok(Self { pair, friction, surface, cells, search, bound, near })
     }
 
     /// Finds the candidates for positions near x, or near x + t d for t from 0 to 1. Does not synchronise. *Panics* on a wrong length,
@@ -83,32 +113,76 @@ impl<V: Real> DeviceClothContact<V> {
         self.search.run(&self.surface, x, along, margin);
     }
 
+    /// Takes the pairs and the forces of friction at x, where a step begins, after a search around x. Does not synchronise.
+    pub fn grip(&mut self, x: &DeviceVector<V>) {
+        if self.has_friction() {
+            self.search(x, None);
+        }
+        let Self { surface, search, near: Near { contact, friction, stream, .. }, .. } = self;
+        if let Some(touches) = friction {
+            touches.list(surface, search, x, (stream, BLOCKS * contact.capacity));
+            touches.sort(surface);
+            touches.elements.renew(x);
+        }
+    }
+
+    /// Lists the pairs that are near at x.
+    fn list(&self, x: &DeviceVector<V>) {
+        self.assert_fits(x);
+        self.near.contact.list(&self.surface, &self.search, x, (&self.near.stream, 0));
+    }
+
     /// The energy at x and the magnitude of its terms, J. Does not synchronise.
     pub fn energy(&self, x: &DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-        self.assert_fits(x);
-        self.touches.energy(&self.surface, &self.search, x)
+        self.list(x);
+        let own = self.near.contact.elements.energy(x);
+        self.near.friction.iter().map(|touches| touches.elements.energy(x)).fold(own, |sum, more| Dot {
+            value: sum.value + more.value,
+            magnitude: sum.magnitude + more.magnitude,
+        })
     }
 
     /// Adds the gradient: g += ∇E(x), in N.
     pub fn add_gradient(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
-        self.assert_fits(x);
-        self.assert_fits(g);
-        self.touches.add_gradient(&self.surface, &self.search, x, g);
+        self.list(x);
+        self.near.contact.sort(&self.surface);
+        self.near.contact.elements.add_gradient(x, g);
+        self.add_friction(x, g);
     }
 
-    /// Replaces a set by the Hessian at x, positive semidefinite. It has at most [`blocks`](Self::blocks) blocks. Does not
-    /// synchronise.
+    /// Adds the gradient of friction alone.
+    pub fn add_friction(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
+        self.near.friction.iter().for_each(|touches| touches.elements.add_gradient(x, g));
+    }
+
+    /// Whether there is friction.
+    pub fn has_friction(&self) -> bool {
+        self.near.friction.is_some()
+    }
+
+    /// Replaces a set by the Hessian at x, positive semidefinite; that of friction has this curvature. It has at most
+    /// [`blocks`](Self::blocks) blocks. Does not synchronise.
     ///
     /// # Errors
     /// Those of [`DeviceContacts::assemble`].
-    pub fn hessian(&mut self, x: &DeviceVector<V>, to: &mut DeviceContacts<V>) -> Result<(), Error> {
-        self.assert_fits(x);
-        self.touches.hessian(&self.surface, &self.search, x, to)
+    pub fn hessian(
+        &mut self,
+        x: &DeviceVector<V>,
+        curvature: Curvature,
+        to: &mut DeviceContacts<V>,
+    ) -> Result<(), Error> {
+        self.list(x);
+        let Near { contact, friction, stream, values } = &mut self.near;
+        stream.sort_written()?;
+        contact.elements.write_hessian(x, curvature, values, 0);
+        let first = BLOCKS * contact.capacity;
+        friction.iter().for_each(|touches| touches.elements.write_hessian(x, curvature, values, first));
+        to.assemble(stream, values)
     }
 
     /// The largest number of blocks of a Hessian, until lists [grow](Self::grow).
     pub fn blocks(&self) -> usize {
-        BLOCKS * self.touches.capacity
+        BLOCKS * self.near.contact.capacity * (1 + usize::from(self.near.friction.is_some()))
     }
 
     /// An α until which no pair comes nearer than a tenth of the thickness, or than it is at x if that is less, after a search
@@ -136,17 +210,17 @@ impl<V: Real> DeviceClothContact<V> {
         let [cells, pairs, near] = [
             larger(cells, self.cells),
             larger(pairs, self.search.pairs),
-            larger(near, self.touches.capacity),
+            larger(near, self.near.contact.capacity),
         ];
         let (search, touches) =
-            (pairs > self.search.pairs || cells > self.cells, near > self.touches.capacity);
+            (pairs > self.search.pairs || cells > self.cells, near > self.near.contact.capacity);
         if search {
             self.search = Search::new(&self.surface, [cells, pairs])?;
             self.bound = Bound::new(&self.surface, pairs)?;
             self.cells = cells;
         }
         if search || touches {
-            self.touches = Touches::new(&self.surface, &self.pair, near, pairs)?;
+            self.near = Near::new(&self.surface, (&self.pair, self.friction.as_ref()), [near, pairs])?;
             return Ok(true);
         }
         if left > 0 {

@@ -2,7 +2,7 @@
 
 use coarsen_backend::Backend;
 use coarsen_backend::conformance::noise;
-use coarsen_contact::{Aabb, BroadPhase, ClothContact, Crossings, Pair, Topology};
+use coarsen_contact::{Aabb, BroadPhase, ClothContact, ClothFriction, Crossings, Pair, Topology};
 use coarsen_core::{Error, Scalar, Vector};
 use coarsen_elastic::{ContactHessian, Curvature, Potential};
 use coarsen_opencl::{DeviceClothContact, DeviceContacts, DeviceVector, OpenCl};
@@ -157,13 +157,27 @@ fn candidates_are_those_of_the_host() {
     }
 }
 
-/// The Hessian of the host, as blocks.
-fn blocks(contact: &mut ClothContact, x: &[f64]) -> Contacts<f64> {
-    let (mut hessian, n) = (ContactHessian::default(), contact.nodes());
-    contact.add_contacts(x, Curvature::Projected, &mut hessian);
+/// The sum of the Hessians of the host, as blocks.
+fn blocks(all: &mut [&mut dyn Potential], x: &[f64], curvature: Curvature) -> Contacts<f64> {
+    let (mut hessian, n) = (ContactHessian::default(), all[0].nodes());
+    all.iter_mut().for_each(|potential| potential.add_contacts(x, curvature, &mut hessian));
     let mut set = Contacts::new(n, 3).unwrap();
     set.assemble(hessian.stencils(), hessian.stiffness()).unwrap();
     set
+}
+
+/// The device keeps blocks of edges that are parallel, which are 0.
+fn same_blocks(found: &DeviceContacts<f64>, expected: &Contacts<f64>, what: &str) {
+    found.check().unwrap();
+    let (places, values) = found.read().unwrap();
+    let nonzero = |places: &[(u32, u32)], values: &[f64]| {
+        let all = places.iter().zip(values.as_chunks::<9>().0).filter(|(_, block)| **block != [0.0; 9]);
+        let (places, blocks): (Vec<_>, Vec<_>) = all.map(|(place, block)| (*place, *block)).unzip();
+        (places, blocks.concat())
+    };
+    let (found, expected) = (nonzero(&places, &values), nonzero(expected.places(), expected.values()));
+    assert_eq!(found.0, expected.0, "{what}");
+    close(&found.1, &expected.1, 1e-13, &format!("{what}, Hessian"));
 }
 
 /// Energies and their derivatives are those of the host, up to the logarithm of the barrier.
@@ -187,28 +201,57 @@ fn energies_are_those_of_the_host() {
                     let mut g = backend.vector(&before).unwrap();
                     contact.add_gradient(&at, &mut g);
                     let mut set = DeviceContacts::new(&backend, x.len() / 3, 3, contact.blocks()).unwrap();
-                    contact.hessian(&at, &mut set).unwrap();
+                    contact.hessian(&at, Curvature::Exact, &mut set).unwrap();
                     let energy = contact.energy(&at);
                     ([energy.value.read(), energy.magnitude.read()], read(&g), set)
                 });
                 close(&found[..1], &[energy.value], 1e-13, &format!("{what}, energy"));
                 close(&found[1..], &[energy.magnitude], 1e-13, &format!("{what}, magnitude"));
                 close(&g, &gradient, 1e-13, &format!("{what}, gradient"));
-                set.check().unwrap();
-                let (places, values) = set.read().unwrap();
-                let expected = blocks(&mut host, x);
-                // The device keeps blocks of edges that are parallel, which are 0.
-                let own: Vec<_> =
-                    places.iter().zip(values.as_chunks::<9>().0).filter(|(_, b)| **b != [0.0; 9]).collect();
-                let its = expected.places().iter().zip(expected.values().as_chunks::<9>().0);
-                let its: Vec<_> = its.filter(|(_, b)| **b != [0.0; 9]).collect();
-                assert!(own.iter().map(|b| b.0).eq(its.iter().map(|b| b.0)), "{what}");
-                let flat =
-                    |of: &[(&(u32, u32), &[f64; 9])]| of.iter().flat_map(|b| *b.1).collect::<Vec<f64>>();
-                close(&flat(&own), &flat(&its), 1e-13, &format!("{what}, Hessian"));
+                same_blocks(&set, &blocks(&mut [&mut host], x, Curvature::Exact), &what);
                 acts += usize::from(energy.value != 0.0);
             }
             assert!(count < 31 || acts > 2, "{count} triangles: {acts}");
+        }
+    }
+}
+
+/// Friction of the pairs that are near at the start of a step is that of the host, where they stick and where they slide.
+#[test]
+fn friction_is_that_of_the_host() {
+    for backend in backends() {
+        let surface = layers(64, 7);
+        let mut host = surface.contact();
+        let mut friction = ClothFriction::new(&host, 0.3, 0.01).unwrap();
+        let mut kernel = host.kernel().unwrap();
+        kernel.friction = friction.kernel(&kernel);
+        let mut contact = DeviceClothContact::new(&backend, &kernel).unwrap();
+        let start = &surface.states()[1];
+        friction.grip(&mut host, start).unwrap();
+        for size in [0.0, 1e-6, 0.05] {
+            let x: Vec<f64> = start.iter().zip(noise(start.len(), 9)).map(|(x, d)| x + size * d).collect();
+            let energy = [host.energy(&x), friction.energy(&x)];
+            let mut gradient = vec![0.0; x.len()];
+            host.add_gradient(&x, &mut gradient);
+            friction.add_gradient(&x, &mut gradient);
+            let [begin, at] = [start, &x].map(|x| backend.vector(x).unwrap());
+            for curvature in [Curvature::Projected, Curvature::Exact] {
+                let ((found, g, set), _) = grown(&mut contact, |contact| {
+                    contact.grip(&begin);
+                    let mut g = backend.zeros(x.len()).unwrap();
+                    contact.add_gradient(&at, &mut g);
+                    let mut set = DeviceContacts::new(&backend, x.len() / 3, 3, contact.blocks()).unwrap();
+                    contact.hessian(&at, curvature, &mut set).unwrap();
+                    let energy = contact.energy(&at);
+                    ([energy.value.read(), energy.magnitude.read()], read(&g), set)
+                });
+                let what = format!("a slip of {size}, {curvature:?}");
+                close(&found[..1], &[energy[0].value + energy[1].value], 1e-13, &what);
+                close(&found[1..], &[energy[0].magnitude + energy[1].magnitude], 1e-13, &what);
+                close(&g, &gradient, 1e-12, &what);
+                same_blocks(&set, &blocks(&mut [&mut host, &mut friction], &x, curvature), &what);
+            }
+            assert!(energy[1].value > 0.0);
         }
     }
 }

@@ -11,11 +11,12 @@ const DETECTION: &str = concat!(include_str!("../distance.cl"), include_str!("..
 const ENERGY: &str = concat!(
     include_str!("../distance.cl"),
     include_str!("../../potential.cl"),
-    include_str!("../narrow_phase.cl")
+    include_str!("../narrow_phase.cl"),
+    include_str!("../energy.cl")
 );
 
 impl<S> ClothContact<S> {
-    /// The surface and the energy of its pairs for a device. Queries and parts are in the order of candidates of the host.
+    /// The surface and the energy of its pairs for a device, without [friction](crate::ClothFriction::kernel). Queries and parts are in the order of candidates of the host.
     ///
     /// # Errors
     /// [`BodyError::NoKernel`] for springs and for the exact Hessian.
@@ -57,6 +58,7 @@ impl<S> ClothContact<S> {
         };
         Ok(SurfaceKernel {
             pair,
+            friction: None,
             detection: DETECTION,
             vertices: self.parts.vertices.iter().map(|v| of(*v)).collect(),
             edges: self.parts.edges.iter().map(|edge| edge.map(of)).collect(),
