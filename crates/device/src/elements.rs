@@ -40,6 +40,8 @@ pub struct DeviceElements<V: Real> {
     bounds_steps: bool,
     renewed: bool,
     count: usize,
+    /// The number of entries by which a reduction chooses its groups.
+    summed: usize,
     /// The numbers of an element.
     numbers: usize,
     free: usize,
@@ -130,6 +132,7 @@ impl<V: Real> DeviceElements<V> {
             bounds_steps: kernel.bounds_steps,
             renewed: kernel.renewed,
             count,
+            summed: count,
             numbers,
             free,
             held_nodes: kernel.held.len(),
@@ -173,6 +176,11 @@ impl<V: Real> DeviceElements<V> {
         }
     }
 
+    /// Sums energies in one group, so that the sum does not depend on how many elements without an energy follow the others.
+    pub(crate) fn in_one_group(self) -> Self {
+        Self { summed: 1, ..self }
+    }
+
     pub(crate) fn bounds_steps(&self) -> bool {
         self.bounds_steps
     }
@@ -199,7 +207,7 @@ impl<V: Real> DeviceElements<V> {
         let [n, free, elements, x, held, data, common] = self.args(x);
         let args = [n, free, elements, x, held, data, common, Arg::Partial];
         let out = [value.slot(), magnitude.slot()];
-        self.backend.queue().reduce(Step::Energy.of(self.module), self.count, &args, &out);
+        self.backend.queue().reduce(Step::Energy.of(self.module), self.summed, &args, &out);
         Dot { value, magnitude }
     }
 

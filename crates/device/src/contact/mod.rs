@@ -194,7 +194,7 @@ impl<V: Real> DeviceClothContact<V> {
     }
 
     /// Enlarges the lists that were too small since the last call, and returns whether there were any: what was computed since then
-    /// is to be computed again, from a search on. Synchronises twice.
+    /// is to be computed again, from a search on. Results do not depend on the lengths of lists. Synchronises once.
     ///
     /// # Errors
     /// [`Error::Parameter`] if something was evaluated where the last search does not serve, [`Error::Memory`] and [`Error::Device`]

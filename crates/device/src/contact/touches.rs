@@ -52,7 +52,7 @@ impl<V: Real> Touches<V> {
             data: vec![0.0; numbers * capacity],
             ..kernel.clone()
         };
-        let elements = DeviceElements::new(backend, &blank)?;
+        let elements = DeviceElements::new(backend, &blank)?.in_one_group();
         let bits = (usize::BITS - surface.free.leading_zeros()) as usize;
         let sorting = Sorting::new(backend, CORNERS * capacity, bits, pairs)?;
         let before = backend.queue().allocate(Type::Index, 4 * (pairs + 1), None)?;

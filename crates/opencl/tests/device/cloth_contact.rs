@@ -326,7 +326,16 @@ fn lists_grow_and_no_pair_is_lost() {
     assert_eq!((now.synchronisations, now.allocations), (counted.synchronisations, counted.allocations));
     assert_eq!(again.value.read(), first.0);
     let mut other = DeviceClothContact::new(&backend, &kernel).unwrap();
-    assert_eq!(grown(&mut other, evaluate), (first, runs));
+    assert_eq!(grown(&mut other, evaluate), (first.clone(), runs));
+    // In longer lists than needed.
+    let half: Vec<f64> = surface.states()[1].iter().map(|x| 0.5 * x).collect();
+    let half = backend.vector(&half).unwrap();
+    let crowded = |contact: &mut DeviceClothContact<f64>| {
+        contact.search(&half, None);
+        contact.energy(&half).value.read()
+    };
+    assert!(grown(&mut other, crowded).1 > 1);
+    assert_eq!(evaluate(&mut other), first);
 }
 
 /// Positions for which the last search does not serve have no energy, and are named.
