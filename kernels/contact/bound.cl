@@ -35,7 +35,7 @@ __kernel void coarsen_contact_bounds(const uint capacity, SURFACE, __global cons
     REAL x[4][3], p[4][3];
     const bool of_edges = coarsen_pair(vertices, triangles, vertex, corners, pairs[2 * (size_t)k], pairs[2 * (size_t)k + 1], node);
     for (uint a = 0; a < 4; a++) {
-        coarsen_place(free, node[a], positions, held, x[a]);
+        coarsen_position(free, node[a], positions, held, x[a]);
         for (uint c = 0; c < 3; c++)
             p[a][c] = node[a] < free ? along[3 * (size_t)node[a] + c] : 0;
     }

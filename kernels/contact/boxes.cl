@@ -9,7 +9,7 @@ __kernel void coarsen_contact_nodes(const uint nodes, const uint free, __global 
     if (i >= nodes)
         return;
     REAL from[3];
-    coarsen_place(free, i, positions, held, from);
+    coarsen_position(free, i, positions, held, from);
     for (uint k = 0; k < 3; k++) {
         const REAL to = moves && i < free ? from[k] + along[3 * (size_t)i + k] : from[k];
         boxes[6 * (size_t)i + k] = fmin(from[k], to) - margin;

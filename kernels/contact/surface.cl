@@ -23,7 +23,7 @@
 #define EDGE(e) (corners + 3 * (size_t)triangles + 2 * (size_t)(e))
 
 // The position of a node.                                               Host: Nodes::at
-void coarsen_place(const uint free, const uint node, __global const REAL *positions, __global const REAL *held, REAL *x) {
+void coarsen_position(const uint free, const uint node, __global const REAL *positions, __global const REAL *held, REAL *x) {
     __global const REAL *from = node < free ? positions + 3 * (size_t)node : held + 3 * (size_t)(node - free);
     for (uint k = 0; k < 3; k++)
         x[k] = from[k];

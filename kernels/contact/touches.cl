@@ -34,7 +34,7 @@ __kernel void coarsen_contact_near(const uint capacity, SURFACE, __global const 
     REAL x[4][3];
     const bool of_edges = coarsen_pair(vertices, triangles, vertex, corners, pairs[2 * (size_t)k], pairs[2 * (size_t)k + 1], node);
     for (uint a = 0; a < 4; a++)
-        coarsen_place(free, node[a], positions, held, x[a]);
+        coarsen_position(free, node[a], positions, held, x[a]);
     const REAL distance = coarsen_pair_distance(of_edges, x);
     is_near[k] = distance < thickness && distance > 0;
 }

@@ -151,12 +151,12 @@ impl<V: Real> DeviceClothContact<V> {
     }
 
     /// Adds the gradient of friction alone.
-    pub fn add_friction(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
+    pub(crate) fn add_friction(&self, x: &DeviceVector<V>, g: &mut DeviceVector<V>) {
         self.near.friction.iter().for_each(|touches| touches.elements.add_gradient(x, g));
     }
 
     /// Whether there is friction.
-    pub fn has_friction(&self) -> bool {
+    pub(crate) fn has_friction(&self) -> bool {
         self.near.friction.is_some()
     }
 
@@ -194,7 +194,7 @@ impl<V: Real> DeviceClothContact<V> {
     }
 
     /// Enlarges the lists that were too small since the last call, and returns whether there were any: what was computed since then
-    /// is to be computed again, from a search on. Results do not depend on the lengths of lists. Synchronises once.
+    /// is to be computed again, from a search or from [`grip`](Self::grip) on. Results do not depend on the lengths of lists. Synchronises once.
     ///
     /// # Errors
     /// [`Error::Parameter`] if something was evaluated where the last search does not serve, [`Error::Memory`] and [`Error::Device`]
@@ -218,6 +218,8 @@ impl<V: Real> DeviceClothContact<V> {
             self.search = Search::new(&self.surface, [cells, pairs])?;
             self.bound = Bound::new(&self.surface, pairs)?;
             self.cells = cells;
+            let surface = &self.surface;
+            surface.backend.queue().fill_list(&surface.lost, 1, 1);
         }
         if search || touches {
             self.near = Near::new(&self.surface, (&self.pair, self.friction.as_ref()), [near, pairs])?;

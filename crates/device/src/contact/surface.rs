@@ -44,7 +44,7 @@ pub(super) struct Surface<V: Real> {
     pub(super) held: Buffer,
     pub(super) thickness: V,
     pub(super) min_distance: V,
-    /// Whether pairs are missing.
+    /// Whether pairs are missing; all are before the first search.
     pub(super) lost: Buffer,
     /// Whether a node has left its box, and whether its position is not finite.
     pub(super) left: Buffer,
@@ -77,7 +77,7 @@ impl<V: Real> Surface<V> {
         let (rest, held) = (upload(&rest)?, upload(&held)?);
         let mut list = |host: &[u32]| queue.list(host);
         let (vertex, corners) = (list(&of.vertices)?, list(&corners)?);
-        let (lost, left, status) = (list(&[0])?, list(&[0; 2])?, list(&[0; 4])?);
+        let (lost, left, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 4])?);
         drop(queue);
         Ok(Self {
             backend: backend.plain(),
