@@ -21,7 +21,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE.parents[1] / "kernels"
-SOURCES = {file.stem: file for crate in ("elastic", "contact") for file in (HERE.parents[1] / f"crates/{crate}/src").glob("*.cl")}
+SOURCES = {
+    str(file.relative_to(root).with_suffix("")): file
+    for root in (HERE.parents[1] / f"crates/{crate}/src" for crate in ("elastic", "contact"))
+    for file in root.glob("**/*.cl")
+}
 TABLE = HERE / "resources.txt"
 SECONDS = 2.0
 
@@ -46,7 +50,12 @@ ENERGIES = {
 for shape, own in {"plane": 4, "sphere": 4, "capsule": 8, "cuboid": 7}.items():
     contact, friction = f"COMMON={3 + own} BOUNDED", f"COMMON={15 + own} RENEWED"
     elements = [f"CORNERS=1 DATA=0 {contact}", f"CORNERS=2 DATA=1 {contact}", f"CORNERS=1 DATA=7 {friction}", f"CORNERS=2 DATA=9 {friction}"]
-    ENERGIES[f"solid {shape} obstacle friction"] = "; ".join(elements)
+    ENERGIES[f"solid {shape} potential obstacle friction_terms friction"] = "; ".join(elements)
+PAIR = "cloth/distance potential cloth/narrow_phase"
+ENERGIES[f"{PAIR} cloth/energy"] = "CORNERS=4 DATA=3 COMMON=5"
+ENERGIES[f"{PAIR} friction_terms cloth/friction"] = "CORNERS=4 DATA=14 COMMON=7 RENEWED"
+# The detection of a pair, the last source of the module of contact.
+DETECTION = "cloth/distance cloth/advance"
 # Precisions: of vectors, of values.
 PRECISIONS = {"f64": [("double", "double"), ("double", "float")], "f32": [("float", "float")]}
 
@@ -86,6 +95,8 @@ def variants(module, stored, gpu):
         yield from (f"{structure} BLOCK=3{c}" for c in contacts)
     elif module.startswith("ELEMENTS"):
         yield from (f"{own} EPSILON=1e-7 TINY=1e-37" for own in ENERGIES[module.removeprefix("ELEMENTS ")].split("; "))
+    elif module == "CONTACT":
+        yield "EPSILON=1e-7"
     elif module == "SORT":
         yield "CHUNK=32"
     elif module == "SCHWARZ":
@@ -104,7 +115,8 @@ def modules():
         if name == "ELEMENTS":
             yield from ((f"{name} {energy}", [*sources, *(SOURCES[file].read_text() for file in energy.split())]) for energy in ENERGIES)
         else:
-            yield name, sources
+            more = DETECTION.split() if name == "CONTACT" else []
+            yield name, [*sources, *(SOURCES[file].read_text() for file in more)]
 
 
 def programs(gpu):

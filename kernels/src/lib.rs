@@ -23,6 +23,7 @@
 //! | `step.cl` | the inertia of a time step |
 //! | `blocks.cl`, `dense.cl` | small and large blocks along a diagonal |
 //! | `border.cl` | entries that other ranks need, and sums of theirs |
+//! | `contact/` | contact of triangles: boxes, cells, pairs, those that are near, and the bound of a step |
 //! | `schwarz/` | multilevel additive Schwarz: structure, numbers, contact, application |
 
 const REAL: &str = include_str!("../real.cl");
@@ -53,6 +54,16 @@ pub const BORDER: [&str; 2] = [REAL, include_str!("../border.cl")];
 pub const ELEMENTS: [&str; 3] = [REAL, TREE, include_str!("../elements.cl")];
 /// The inertia of a time step.
 pub const STEP: [&str; 3] = [REAL, TREE, include_str!("../step.cl")];
+/// Contact of triangles, without the detection of a pair.
+pub const CONTACT: [&str; 7] = [
+    REAL,
+    include_str!("../contact/surface.cl"),
+    include_str!("../contact/boxes.cl"),
+    include_str!("../contact/cells.cl"),
+    include_str!("../contact/pairs.cl"),
+    include_str!("../contact/touches.cl"),
+    include_str!("../contact/bound.cl"),
+];
 /// Dense blocks of any size.
 pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 
@@ -89,6 +100,7 @@ mod tests {
             &super::BORDER,
             &super::ELEMENTS,
             &super::STEP,
+            &super::CONTACT,
             &super::DENSE,
             &super::SCHWARZ,
             &super::SCHWARZ_NUMBERS,

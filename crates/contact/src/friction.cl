@@ -63,14 +63,6 @@ REAL coarsen_slip(__global const REAL *data, REAL (*x)[3], REAL *slip, REAL *wei
     return coarsen_norm3(slip);
 }
 
-// phi, phi' / |s| and phi''                                             Host: friction_terms
-void coarsen_friction_terms(const REAL length, const REAL soft, REAL *terms) {
-    const REAL y = length / soft;
-    terms[0] = length >= soft ? length : soft * (y * y - y * y * y / 3 + (REAL)1 / 3);
-    terms[1] = length >= soft ? 1 / length : (2 - y) / soft;
-    terms[2] = length >= soft ? 0 : 2 * (1 - y) / soft;
-}
-
 //                                                                       Host: Friction::energy
 void coarsen_element_energy(__global const REAL *data, __global const REAL *common, REAL (*x)[3], REAL *energy) {
     REAL slip[3], weights[2], terms[3], anchor[3];

@@ -59,7 +59,9 @@ macro_rules! kernel {
         concat!(
             include_str!("solid.cl"),
             include_str!(concat!($shape, ".cl")),
+            include_str!("potential.cl"),
             include_str!("obstacle.cl"),
+            include_str!("friction_terms.cl"),
             include_str!("friction.cl")
         )
     };

@@ -40,19 +40,22 @@ pub struct DeviceElements<V: Real> {
     bounds_steps: bool,
     renewed: bool,
     count: usize,
+    /// The number of entries by which a reduction chooses its groups.
+    summed: usize,
     /// The numbers of an element.
     numbers: usize,
     free: usize,
     held_nodes: usize,
-    elements: Buffer,
+    /// Corners and numbers of the elements, and the corners at each node: those of pairs are written by kernels.
+    pub(crate) elements: Buffer,
     held: Buffer,
-    data: Buffer,
+    pub(crate) data: Buffer,
     common: Buffer,
     blocks: Buffer,
     /// The pairs of free nodes of all blocks.
     places: Vec<(u32, u32)>,
-    starts: Buffer,
-    around: Buffer,
+    pub(crate) starts: Buffer,
+    pub(crate) around: Buffer,
     /// The forces of elements, or the bounds of their steps.
     forces: Buffer,
 }
@@ -129,6 +132,7 @@ impl<V: Real> DeviceElements<V> {
             bounds_steps: kernel.bounds_steps,
             renewed: kernel.renewed,
             count,
+            summed: count,
             numbers,
             free,
             held_nodes: kernel.held.len(),
@@ -172,6 +176,11 @@ impl<V: Real> DeviceElements<V> {
         }
     }
 
+    /// Sums energies in one group, so that the sum does not depend on how many elements without an energy follow the others.
+    pub(crate) fn in_one_group(self) -> Self {
+        Self { summed: 1, ..self }
+    }
+
     pub(crate) fn bounds_steps(&self) -> bool {
         self.bounds_steps
     }
@@ -198,7 +207,7 @@ impl<V: Real> DeviceElements<V> {
         let [n, free, elements, x, held, data, common] = self.args(x);
         let args = [n, free, elements, x, held, data, common, Arg::Partial];
         let out = [value.slot(), magnitude.slot()];
-        self.backend.queue().reduce(Step::Energy.of(self.module), self.count, &args, &out);
+        self.backend.queue().reduce(Step::Energy.of(self.module), self.summed, &args, &out);
         Dot { value, magnitude }
     }
 

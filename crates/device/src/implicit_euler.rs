@@ -7,13 +7,16 @@
 use std::fmt;
 
 use coarsen_core::{Dot, Error, Objective, Real, Scalar, Vector};
-use coarsen_elastic::{Curvature, ElementKernel};
+use coarsen_elastic::{Curvature, ElementKernel, SurfaceKernel};
 
 use crate::driver::Type;
 use crate::memory::{Buffer, bytes};
 use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items};
-use crate::{DeviceBackend, DeviceElements, DeviceMatrix, DeviceScalar, DeviceStream, DeviceVector};
+use crate::{
+    DeviceBackend, DeviceClothContact, DeviceContacts, DeviceElements, DeviceMatrix, DeviceScalar,
+    DeviceStream, DeviceVector,
+};
 
 kernels! {
     Step {
@@ -33,7 +36,8 @@ kernels! {
 /// then a step transfers scalars only. In `f64` gradients have the bits of the host if the kernels use + - * / and √ only, and so have
 /// Hessians of one energy and pins; values, and sums of several Hessians, differ by round-off, since sums have another order. *Use* for energies that have
 /// [kernels](coarsen_elastic::Potential::kernels). Kernels have copies of the data of an energy: a pin that moves is written to
-/// [`energies`](Self::energies). *Not* with contact of bodies. *Cost* one launch for each value and two for each gradient of an energy, and one more;
+/// [`energies`](Self::energies). With [contact of triangles](Self::with_contact) it is evaluated at points on the line of the last
+/// bound of a step, as a descent does. *Not* with contact of bodies. *Cost* one launch for each value and two for each gradient of an energy, and one more;
 /// a Hessian takes one for each energy and three for its assembly. *Memory* 116 bytes for each block of an element, in `f64`.
 /// *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method", ACM TOG 38(6), Alg. 4.
 pub struct DeviceImplicitEuler<V: Real> {
@@ -42,6 +46,7 @@ pub struct DeviceImplicitEuler<V: Real> {
     backend: DeviceBackend<V>,
     module: usize,
     energies: Vec<DeviceElements<V>>,
+    contact: Option<DeviceClothContact<V>>,
     h: V,
     /// M / h² of each node.
     inertia: Buffer,
@@ -97,7 +102,39 @@ impl<V: Real> DeviceImplicitEuler<V> {
         let zeros = || backend.zeros(3 * n);
         let (target, x, v) = (zeros()?, zeros()?, zeros()?);
         let (curvature, backend) = (Curvature::Projected, backend.plain());
-        Ok(Self { curvature, backend, module, energies, h: step, inertia, target, x, v, stream, values })
+        let contact = None;
+        Ok(Self {
+            curvature,
+            backend,
+            module,
+            energies,
+            contact,
+            h: step,
+            inertia,
+            target,
+            x,
+            v,
+            stream,
+            values,
+        })
+    }
+
+    /// Adds the energy of a surface of triangles that touch.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of free nodes, and those of [`DeviceClothContact::new`].
+    pub fn with_contact(self, surface: &SurfaceKernel) -> Result<Self, Error> {
+        let (expected, found) = (self.target.n / 3, surface.pair.free);
+        if found != expected {
+            return Err(Error::Shape { what: "free nodes of a surface", expected, found });
+        }
+        let contact = Some(DeviceClothContact::new(&self.backend, surface)?);
+        Ok(Self { contact, ..self })
+    }
+
+    /// The contact of triangles, whose lists a program [enlarges](DeviceClothContact::grow) after a step.
+    pub fn contact(&mut self) -> Option<&mut DeviceClothContact<V>> {
+        self.contact.as_mut()
     }
 
     /// The positions x_n and the velocities v_n; a program writes them before its first step.
@@ -113,6 +150,7 @@ impl<V: Real> DeviceImplicitEuler<V> {
     /// Begins a step with the same acceleration a for all nodes in m/s², and renews the energies at x_n.
     pub fn begin(&mut self, acceleration: [f64; 3]) {
         self.energies.iter_mut().for_each(|energy| energy.renew(&self.x));
+        self.contact.iter_mut().for_each(|contact| contact.grip(&self.x));
         let [a0, a1, a2] = acceleration.map(|a| Arg::Number(V::from_f64(a)));
         let [x, v, y] = [&self.x, &self.v, &self.target].map(|v| Arg::Memory(&v.memory));
         let args = [self.length(), x, v, Arg::Number(self.h), a0, a1, a2, y];
@@ -121,17 +159,14 @@ impl<V: Real> DeviceImplicitEuler<V> {
 
     /// The largest share of h v_n for which x_n plus it is known to be valid; `None` if no energy bounds steps. `d` is
     /// overwritten. Does not synchronise.
-    pub fn max_start(&self, d: &mut DeviceVector<V>) -> Option<DeviceScalar<V>> {
-        if !self.energies.iter().any(DeviceElements::bounds_steps) {
+    pub fn max_start(&mut self, d: &mut DeviceVector<V>) -> Option<DeviceScalar<V>> {
+        if !self.energies.iter().any(DeviceElements::bounds_steps) && self.contact.is_none() {
             return None;
         }
         self.predict(V::one(), d);
         d.axpby(&d.scalar(-V::one()), &self.x, &d.scalar(V::one()));
-        self.bound(&self.x, d)
-    }
-
-    fn bound(&self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> Option<DeviceScalar<V>> {
-        self.energies.iter().filter_map(|energy| energy.max_step(x, d)).reduce(|a, b| a.min(&b))
+        let Self { energies, contact, x, .. } = self;
+        bound(energies, contact.as_mut(), x, d)
     }
 
     /// Writes where the descent of a step may start: x_n + `share` h v_n. *Panics* on a wrong length, as do the others.
@@ -145,10 +180,14 @@ impl<V: Real> DeviceImplicitEuler<V> {
     /// The work in J of friction from x_n to `next`, with its force at `next`: that of the energies that a step renews. `None` if
     /// there are none. `g` is overwritten. Does not synchronise.
     pub fn friction_work(&self, next: &DeviceVector<V>, g: &mut DeviceVector<V>) -> Option<DeviceScalar<V>> {
-        let mut all = self.energies.iter().filter(|energy| energy.is_renewed()).peekable();
-        all.peek()?;
+        let (all, pairs) = (self.energies.iter().filter(|energy| energy.is_renewed()), self.contact.as_ref());
+        let pairs = pairs.filter(|contact| contact.has_friction());
+        if all.clone().next().is_none() && pairs.is_none() {
+            return None;
+        }
         g.fill(V::zero());
         all.for_each(|energy| energy.add_gradient(next, g));
+        pairs.into_iter().for_each(|contact| contact.add_friction(next, g));
         let [before, after] = g.dots([&self.x, next]);
         Some(before + -after)
     }
@@ -160,7 +199,8 @@ impl<V: Real> DeviceImplicitEuler<V> {
         self.launch(Step::End, &[self.length(), next, Arg::Number(self.h), x, v]);
     }
 
-    /// Assembles ∇²f(x) into a matrix whose pattern has all pairs of nodes of the elements and the diagonal. Does not synchronise.
+    /// Assembles ∇²f(x), without contact of triangles, into a matrix whose pattern has all pairs of nodes of the elements and the
+    /// diagonal. Does not synchronise.
     ///
     /// # Errors
     /// The errors of [`DeviceMatrix::assemble`]; [`DeviceMatrix::check`] tells of a block that the matrix lacks.
@@ -172,6 +212,15 @@ impl<V: Real> DeviceImplicitEuler<V> {
             first += energy.places().len();
         }
         a.assemble(stream, values)
+    }
+
+    /// Replaces a set by the Hessian of contact of triangles, if there is any. Does not synchronise.
+    ///
+    /// # Errors
+    /// Those of [`DeviceClothContact::hessian`].
+    pub fn contact_hessian(&mut self, x: &DeviceVector<V>, to: &mut DeviceContacts<V>) -> Result<(), Error> {
+        let curvature = self.curvature;
+        self.contact.as_mut().map_or(Ok(()), |contact| contact.hessian(x, curvature, to))
     }
 
     fn length(&self) -> Arg<'_, V> {
@@ -188,6 +237,17 @@ impl<V: Real> DeviceImplicitEuler<V> {
     }
 }
 
+/// The largest step that all energies allow; `None` if none bounds steps.
+fn bound<V: Real>(
+    energies: &[DeviceElements<V>],
+    contact: Option<&mut DeviceClothContact<V>>,
+    x: &DeviceVector<V>,
+    d: &DeviceVector<V>,
+) -> Option<DeviceScalar<V>> {
+    let own = energies.iter().filter_map(|energy| energy.max_step(x, d));
+    own.chain(contact.map(|contact| contact.max_step(x, d))).reduce(|a, b| a.min(&b))
+}
+
 impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
     fn value(&mut self, x: &DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         self.assert_fits(x);
@@ -197,9 +257,12 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
         let (args, out) = ([Arg::Length(nodes), inertia, at, y, Arg::Partial], [kinetic.slot()]);
         self.backend.queue().reduce(Step::Energy.of(self.module), nodes, &args, &out);
         let inertia = Dot { value: kinetic.clone(), magnitude: kinetic };
-        self.energies.iter().filter(|energy| !energy.is_empty()).fold(inertia, |sum, energy| {
-            let Dot { value, magnitude } = energy.energy(x);
-            Dot { value: sum.value + value, magnitude: sum.magnitude + magnitude }
+        let energies =
+            self.energies.iter().filter(|energy| !energy.is_empty()).map(|energy| energy.energy(x));
+        let contact = self.contact.iter().map(|contact| contact.energy(x));
+        energies.chain(contact).fold(inertia, |sum, Dot { value, magnitude }| Dot {
+            value: sum.value + value,
+            magnitude: sum.magnitude + magnitude,
         })
     }
 
@@ -210,10 +273,12 @@ impl<V: Real> Objective<DeviceVector<V>> for DeviceImplicitEuler<V> {
             [&self.inertia, &x.memory, &self.target.memory, &g.memory].map(Arg::Memory);
         self.launch(Step::Gradient, &[self.length(), inertia, at, y, to]);
         self.energies.iter().for_each(|energy| energy.add_gradient(x, g));
+        self.contact.iter().for_each(|contact| contact.add_gradient(x, g));
     }
 
     fn max_step(&mut self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> DeviceScalar<V> {
-        self.bound(x, d).unwrap_or_else(|| x.scalar(V::infinity()))
+        let Self { energies, contact, .. } = self;
+        bound(energies, contact.as_mut(), x, d).unwrap_or_else(|| x.scalar(V::infinity()))
     }
 }
 

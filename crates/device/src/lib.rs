@@ -33,6 +33,7 @@
 //! | [`filter`](DeviceFilter) | constraints of single nodes filtered out of a matrix |
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
 //! | [`elements`](DeviceElements), [`implicit_euler`](DeviceImplicitEuler) | energies of elements, and a time step with them as an objective |
+//! | [`contact`](DeviceClothContact) | contact of triangles: detection, energy, bound of a step |
 //! | [`border`](DeviceBorder) | the halo: vector entries that other ranks need, and those received from them |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
@@ -45,6 +46,7 @@ mod backend;
 mod blocks;
 mod border;
 pub mod conformance;
+mod contact;
 mod device;
 mod device_backend;
 mod diagonal;
@@ -71,6 +73,7 @@ mod vector;
 pub use assembly::{DeviceEll, DeviceStream};
 pub use blocks::DeviceBlocks;
 pub use border::DeviceBorder;
+pub use contact::DeviceClothContact;
 pub use device::Device;
 pub use device_backend::DeviceBackend;
 pub use diagonal::DeviceJacobi;

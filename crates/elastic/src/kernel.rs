@@ -38,6 +38,34 @@ pub struct ElementKernel {
     pub renewed: bool,
 }
 
+/// A surface of triangles whose parts touch, with the sources of a device that finds pairs of them and computes their energy.
+///
+/// `coarsen_device::DeviceClothContact` is made from it. A pair is a vertex and a triangle, or two edges. Nodes are numbered
+/// as those of [`ElementKernel::elements`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SurfaceKernel {
+    /// The energy of a pair: elements of four nodes, of which there are none yet. Their numbers are the kind of the pair and
+    /// the squared lengths of its edges at rest.
+    pub pair: ElementKernel,
+    /// Friction of the pairs that are near at the start of a step, if there is any. Its numbers begin with those of a pair; the
+    /// others are [renewed](ElementKernel::renewed).
+    pub friction: Option<ElementKernel>,
+    /// OpenCL C of the distance of a pair and of its continuous detection.
+    pub detection: &'static str,
+    /// All vertices.
+    pub vertices: Vec<u32>,
+    /// All edges.
+    pub edges: Vec<[u32; 2]>,
+    /// All triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// The squared length of each edge at rest, m².
+    pub rest: Vec<f64>,
+    /// The distance at which contact begins, m.
+    pub thickness: f64,
+    /// The distance that steps keep, m.
+    pub min_distance: f64,
+}
+
 /// The OpenCL C files of this crate with these names, one after the other.
 macro_rules! kernel {
     ($($file:literal),*) => {

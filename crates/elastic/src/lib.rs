@@ -15,7 +15,7 @@
 //! | [`potential`](Potential) | the trait of energies of nodes |
 //! | [`elements`](Elements) | energies that are sums over elements of K nodes |
 //! | [`loops`](Loops) | the loops over elements |
-//! | [`kernel`](ElementKernel) | elements for devices, with the source that computes one of them |
+//! | [`kernel`](ElementKernel) | elements and surfaces for devices, with the source that computes one element or pair |
 //! | [`tetrahedra`](Tetrahedra) | a density on a mesh |
 //! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
 //! | `rest` | tetrahedra at rest |
@@ -85,7 +85,7 @@ pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
 pub use implicit_euler::ImplicitEuler;
-pub use kernel::ElementKernel;
+pub use kernel::{ElementKernel, SurfaceKernel};
 pub use loops::Loops;
 pub use mat3::Svd;
 pub use membrane::{Curved, Fabric, Membrane, Sheet, Stretched, Triangle};

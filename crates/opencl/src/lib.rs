@@ -53,6 +53,30 @@ pub use loader::Absent;
 pub type OpenCl<V, S = V> = coarsen_device::DeviceBackend<V, S>;
 
 /// ```
+/// use coarsen_backend::Backend;
+/// use coarsen_contact::ClothContact;
+/// use coarsen_core::Scalar;
+/// use coarsen_opencl::{DeviceClothContact, default_device};
+/// let Ok(backend) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
+/// // A vertex 0.1 above a triangle; its own triangle stands on end.
+/// let x = [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, 0.1], [2.0, 1.0, 2.1], [1.0, 2.0, 2.1]];
+/// let host = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 0.3, 50.0)?;
+/// let mut contact = DeviceClothContact::new(&backend, &host.kernel()?)?;
+/// let mut down = vec![0.0; 18];
+/// down[11] = -1.0; // the vertex may move by 0.07: up to 0.03, which is a tenth of 0.3
+/// let (x, down) = (backend.vector(x.as_flattened())?, backend.vector(&down)?);
+/// let step = contact.max_step(&x, &down).read();
+/// assert!(step < 0.07 && step > 0.06);
+/// // −50 (0.3 − 0.1)² ln((0.1 − 0.03) / (0.3 − 0.03)); the search of the bound serves.
+/// let energy = contact.energy(&x).value.read();
+/// assert!((energy - 50.0 * 0.2 * 0.2 * (27.0 / 7.0_f64).ln()).abs() < 1e-12);
+/// assert!(!contact.grow()?); // no list was too small
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use coarsen_device::DeviceClothContact;
+
+/// ```
 /// use coarsen_core::Error;
 /// use coarsen_opencl::{DeviceContacts, default_device};
 /// use coarsen_sparse::{Contacts, Stencil};

@@ -1,11 +1,11 @@
-//! Steps on an OpenCL device ([`DeviceSteps`]): stretching and bending of sheets, and contact and friction with obstacles, of which
-//! none moves.
+//! Steps on an OpenCL device ([`DeviceSteps`]): stretching and bending of sheets, contact of triangles, and contact and friction with
+//! obstacles, of which none moves.
 
 use std::any::Any;
 use std::ops::RangeInclusive;
 
 use coarsen::StepFault;
-use coarsen::elastic::{ElementKernel, ImplicitEuler, Plus, Potential};
+use coarsen::elastic::{ElementKernel, ImplicitEuler, Plus, Potential, SurfaceKernel};
 use coarsen::optimize::DescentOutcome;
 use coarsen::prelude::*;
 use examples_run::Failure;
@@ -26,7 +26,7 @@ pub(crate) fn device(
     method: &Method,
 ) -> Result<Option<DeviceSteps>, Failure> {
     let energies = || energies(&f.potential, fixed, method);
-    let Some((backend, kernels)) = device_of(backend, energies) else { return Ok(None) };
+    let Some((backend, (kernels, surface))) = device_of(backend, energies) else { return Ok(None) };
     let own = DeviceMethod {
         levels: &method.levels,
         inner: inner(method),
@@ -34,19 +34,18 @@ pub(crate) fn device(
         refresh: Refresh::AtStart,
         projects_on_demand: !method.fixed,
     };
-    DeviceSteps::new(backend, &kernels, f, &fixed.masses, &state.x, own).map(Some)
+    DeviceSteps::new(backend, &kernels, surface.as_ref(), f, &fixed.masses, &state.x, own).map(Some)
 }
 
-/// The energies of a scene for a device, or the reason why the host computes its steps.
+/// The energies of a scene for a device and its surface if triangles touch, or the reason why the host computes its steps.
 pub(crate) fn energies(
     forces: &Forces,
     fixed: &Fixed,
     method: &Method,
-) -> Result<Vec<ElementKernel>, String> {
+) -> Result<(Vec<ElementKernel>, Option<SurfaceKernel>), String> {
     let reasons = [
         (method.solver != Solver::Mas, "a device needs --solver mas"),
         (method.obstacles == Obstacles::Constraints, "a device has no constraints; leave out --obstacles"),
-        (!method.no_self_contact, "a device has no contact of triangles; leave it out by --no-self-contact"),
         (
             fixed.motion.moves(),
             "on a device nothing moves by a formula; take a scene without motion and seams",
@@ -57,11 +56,17 @@ pub(crate) fn energies(
     match reasons.iter().find(|(holds, _)| *holds) {
         Some((_, reason)) => Err((*reason).to_owned()),
         None => {
-            let (cloth, Plus { first: obstacles, second: Plus { first: frictions, .. }, .. }) =
-                (&forces.first.first, &forces.second);
+            let Plus { first: cloth, second: contact, .. } = &forces.first;
+            let Plus { first: obstacles, second: Plus { first: frictions, second: rubbed, .. }, .. } =
+                &forces.second;
             let all = [cloth.kernels(), obstacles.kernels(), frictions.kernels()];
-            let all = all.into_iter().collect::<Result<Vec<_>, _>>();
-            all.map(|all| all.concat()).map_err(|error| error.to_string())
+            let all = all.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+            if method.no_self_contact {
+                return Ok((all.concat(), None));
+            }
+            let surface = contact.kernel().map_err(|error| error.to_string())?;
+            let friction = rubbed.kernel(&surface);
+            Ok((all.concat(), Some(SurfaceKernel { friction, ..surface })))
         }
     }
 }

@@ -33,7 +33,7 @@
 //! cargo run --release -p cloth -- --scene garment --material baraff-witkin --frames 48
 //! cargo run --release -p cloth -- --scene dressed --mesh dress.obj --sewn --body walk_*.obj --frames 100
 //! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64
-//! cargo run --release -p cloth --features opencl -- --scene sphere --backend opencl --solver mas --no-self-contact --air 0
+//! cargo run --release -p cloth --features opencl -- --scene drop-horizontal --backend opencl --solver mas --air 0
 //! ```
 //!
 //! The fifth command continues the fourth; the sixth takes obstacles as constraints. A run writes `frames.csv`,

@@ -225,9 +225,9 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 5, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
-    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. With --solver mas and --no-self-contact, an OpenCL
-    /// device computes whole steps and the host reads frames, if there is no air (--air 0) and nothing moves by a formula; planes,
-    /// balls and bars may be there, also with friction.
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. With --solver mas, an OpenCL device computes whole
+    /// steps and the host reads frames, if there is no air (--air 0) and nothing moves by a formula; planes, balls, bars and
+    /// triangles may be there, also with friction.
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: BackendOption,
 }

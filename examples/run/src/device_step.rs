@@ -7,24 +7,72 @@ use std::any::Any;
 use std::sync::Once;
 
 use coarsen::Scalar;
-use coarsen::elastic::{Curvature, ElementKernel, ImplicitEuler, Potential};
+use coarsen::elastic::{Curvature, ElementKernel, ImplicitEuler, Potential, SurfaceKernel};
 use coarsen::opencl::{
-    DeviceImplicitEuler, DeviceMatrix, DeviceScalar, DeviceSchwarz, DeviceSubdomains, DeviceVector, OpenCl,
+    DeviceContacts, DeviceImplicitEuler, DeviceMatrix, DeviceScalar, DeviceSchwarz, DeviceSubdomains,
+    DeviceSum, DeviceVector, OpenCl,
 };
 use coarsen::optimize::{DescentError, DescentReport, Forcing, Linearized, Norm, node_weights};
 use coarsen::prelude::*;
-use coarsen::sparse::SystemAt;
+use coarsen::sparse::{OwnedSystem, SystemAt};
+use coarsen::{Dot, Error, LinearOperator};
 
 use crate::Failure;
 
 /// The objective with its Hessian and its domains.
 type Step = Linearized<
     DeviceImplicitEuler<f64>,
-    DeviceMatrix<f64>,
+    Hessian,
     DeviceSubdomains<f64>,
-    fn(&mut DeviceImplicitEuler<f64>, &DeviceVector<f64>, &mut DeviceMatrix<f64>) -> Result<(), DescentError>,
-    fn(&DeviceMatrix<f64>, &DeviceVector<f64>, &mut DeviceSubdomains<f64>) -> Result<(), DescentError>,
+    fn(&mut DeviceImplicitEuler<f64>, &DeviceVector<f64>, &mut Hessian) -> Result<(), DescentError>,
+    fn(&Hessian, &DeviceVector<f64>, &mut DeviceSubdomains<f64>) -> Result<(), DescentError>,
 >;
+
+/// The Hessian of elements, and beside it that of contact of triangles.
+struct Hessian {
+    elastic: DeviceMatrix<f64>,
+    contact: Option<DeviceContacts<f64>>,
+}
+
+impl Hessian {
+    fn assemble(&mut self, f: &mut DeviceImplicitEuler<f64>, x: &DeviceVector<f64>) -> Result<(), Error> {
+        f.hessian(x, &mut self.elastic)?;
+        self.contact.as_mut().map_or(Ok(()), |contact| f.contact_hessian(x, contact))
+    }
+
+    fn update(&self, m: &mut DeviceSubdomains<f64>) -> Result<(), Error> {
+        match &self.contact {
+            Some(contact) => m.update_on_device(&DeviceSum::new(&self.elastic, contact)?),
+            None => m.update_on_device(&self.elastic),
+        }
+    }
+
+    /// Calls `with` with the sum. Without contact it is the first part, and also on a backend that has failed, which computes nothing.
+    fn sum<R>(&self, with: impl FnOnce(&dyn LinearOperator<DeviceVector<f64>>) -> R) -> R {
+        match self.contact.as_ref().and_then(|contact| DeviceSum::new(&self.elastic, contact).ok()) {
+            Some(sum) => with(&sum),
+            None => with(&self.elastic),
+        }
+    }
+}
+
+impl LinearOperator<DeviceVector<f64>> for Hessian {
+    fn shape(&self) -> (usize, usize) {
+        self.elastic.shape()
+    }
+
+    fn apply(&self, x: &DeviceVector<f64>, y: &mut DeviceVector<f64>) {
+        self.sum(|a| a.apply(x, y));
+    }
+
+    fn apply_dot(&self, x: &DeviceVector<f64>, y: &mut DeviceVector<f64>) -> Dot<DeviceScalar<f64>> {
+        self.sum(|a| a.apply_dot(x, y))
+    }
+
+    fn residual(&self, b: &DeviceVector<f64>, x: &DeviceVector<f64>, r: &mut DeviceVector<f64>) {
+        self.sum(|a| a.residual(b, x, r));
+    }
+}
 
 /// Newton's method of a step, whose linear systems are solved by conjugate gradients with multilevel Schwarz.
 pub struct DeviceMethod<'a> {
@@ -44,6 +92,9 @@ pub struct DeviceMethod<'a> {
 pub struct DeviceSteps {
     backend: OpenCl<f64>,
     f: Step,
+    /// What the preconditioner is built from if there is contact of triangles: its lists may grow.
+    schwarz: DeviceSchwarz,
+    system: Option<OwnedSystem<f64>>,
     newton: Newton<DeviceVector<f64>, Box<dyn Krylov<DeviceVector<f64>>>>,
     descent: Descent<DeviceVector<f64>, MoreThuente<f64>>,
     next: DeviceVector<f64>,
@@ -69,10 +120,11 @@ pub fn device_of<T>(
 }
 
 impl DeviceSteps {
-    /// Uploads the energies `kernels` of the steps f; x has positions as those of the first step.
+    /// Uploads the energies `kernels` of the steps f, and a surface that touches itself; x has positions as those of the first step.
     pub fn new<P: Potential>(
         backend: &OpenCl<f64>,
         kernels: &[ElementKernel],
+        surface: Option<&SurfaceKernel>,
         f: &mut ImplicitEuler<P>,
         masses: &[f64],
         x: &[f64],
@@ -80,21 +132,23 @@ impl DeviceSteps {
     ) -> Result<Self, Failure> {
         let weights = node_weights(&f.characteristic(), 3)?;
         let mut on_device = DeviceImplicitEuler::new(backend, kernels, masses, f.step())?;
-        let system = System { contact: None, ..f.system_at(x)?.system() };
-        let mut a = backend.matrix(system.matrix)?;
+        if let Some(surface) = surface {
+            on_device = on_device.with_contact(surface)?;
+        }
+        let system = f.system_at(x)?;
+        let mut elastic = backend.matrix(&system.matrix)?;
         let schwarz = Schwarz::multilevel();
         let levels = method.levels.first().copied().unwrap_or(schwarz.levels);
-        let schwarz = Schwarz { levels, ..schwarz };
-        let m = DeviceSchwarz { schwarz, ..DeviceSchwarz::default() }.build(system, backend)?;
+        let schwarz = DeviceSchwarz { schwarz: Schwarz { levels, ..schwarz }, ..DeviceSchwarz::default() };
+        let m = schwarz.build(System { contact: None, ..system.system() }, backend)?;
+        let system = surface.map(|_| OwnedSystem { contact: None, ..system.clone() });
         let next = backend.vector(x)?;
-        on_device.hessian(&next, &mut a)?;
-        a.check()?; // whether the pattern has all blocks
-        let assemble: fn(&mut _, &_, &mut _) -> _ =
-            |f: &mut DeviceImplicitEuler<f64>, x, a| Ok(f.hessian(x, a)?);
-        let update: fn(&_, &_, &mut _) -> _ =
-            |a, _, m: &mut DeviceSubdomains<f64>| Ok(m.update_on_device(a)?);
+        on_device.hessian(&next, &mut elastic)?;
+        elastic.check()?; // whether the pattern has all blocks
+        let assemble: fn(&mut _, &_, &mut _) -> _ = |f, x, a: &mut Hessian| Ok(a.assemble(f, x)?);
+        let update: fn(&_, &_, &mut _) -> _ = |a: &Hessian, _, m| Ok(a.update(m)?);
         let friction = next.like()?;
-        let mut f = Linearized::new(on_device, a, m, assemble, update);
+        let mut f = Linearized::new(on_device, Hessian { elastic, contact: None }, m, assemble, update);
         if method.projects_on_demand {
             f = f.projecting(|f, on| f.curvature = if on { Curvature::Projected } else { Curvature::Exact });
         }
@@ -106,7 +160,45 @@ impl DeviceSteps {
             false => Box::new(Cg::new(method.inner)),
         };
         let newton = Newton::with(cg, Forcing::AsGiven);
-        Ok(Self { backend: backend.clone(), f, newton, descent, next, friction, work: None, frame: None })
+        let backend = backend.clone();
+        let (work, frame) = (None, None);
+        let mut steps = Self { backend, f, schwarz, system, newton, descent, next, friction, work, frame };
+        steps.resize()?;
+        loop {
+            let Self { f, next, .. } = &mut steps;
+            if let Some(contact) = f.objective.contact() {
+                contact.search(next, None);
+                contact.energy(next);
+            }
+            if !steps.grow()? {
+                return Ok(steps);
+            }
+        }
+    }
+
+    /// Enlarges the lists of contact that were too small since the last call, and what depends on their length. Returns whether there
+    /// were any: what was computed is to be computed again.
+    fn grow(&mut self) -> Result<bool, DescentError> {
+        let Some(contact) = self.f.objective.contact() else { return Ok(false) };
+        let grows = contact.grow()?;
+        if grows {
+            self.resize()?;
+        }
+        Ok(grows)
+    }
+
+    /// Allocates the blocks of contact, and builds the preconditioner for as many.
+    fn resize(&mut self) -> Result<(), DescentError> {
+        let (Some(contact), Some(system)) = (self.f.objective.contact(), &self.system) else { return Ok(()) };
+        let contacts = contact.blocks();
+        if contacts > self.schwarz.contacts {
+            self.schwarz.contacts = contacts;
+            let nodes = system.matrix.pattern().rows();
+            let built = self.schwarz.build(system.system(), &self.backend);
+            self.f.inverse = built.map_err(DescentError::linearize)?;
+            self.f.hessian.contact = Some(DeviceContacts::new(&self.backend, nodes, 3, contacts)?);
+        }
+        Ok(())
     }
 
     /// Whether the state on the device is that of a frame.
@@ -131,13 +223,24 @@ impl DeviceSteps {
     }
 
     /// Computes the positions after a step, until the gradient is as small as `stop` says. The descent begins as that of
-    /// `ContactStepper::predict`; `bound` is the part of h v that the host allows.
+    /// `ContactStepper::predict`; `bound` is the part of h v that the host allows. Where a list of contact was too small, the step
+    /// is computed again.
     pub fn step(
         &mut self,
         acceleration: [f64; 3],
         bound: f64,
         stop: Stop<f64>,
     ) -> Result<DescentReport<f64>, DescentError> {
+        self.descent.stop = stop;
+        loop {
+            let report = self.descend(acceleration, bound);
+            if !self.grow()? {
+                return report;
+            }
+        }
+    }
+
+    fn descend(&mut self, acceleration: [f64; 3], bound: f64) -> Result<DescentReport<f64>, DescentError> {
         let Self { f, newton, descent, next, .. } = self;
         f.objective.begin(acceleration);
         let bound = f.objective.max_start(next).map_or(bound, |own| bound.min(own.read()));
@@ -151,7 +254,6 @@ impl DeviceSteps {
             }
         }
         newton.forget();
-        descent.stop = stop;
         descent.minimize(f, newton, next)
     }
 

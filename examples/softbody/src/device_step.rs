@@ -48,7 +48,7 @@ impl Device {
         let inner = Stop { max_iterations: method.inner, ..Stop::relative(NEWTON) };
         let method =
             DeviceMethod { levels: &method.levels, inner, fixed: false, refresh, projects_on_demand: true };
-        let steps = DeviceSteps::new(backend, &kernels, f, masses, &state.x, method)?;
+        let steps = DeviceSteps::new(backend, &kernels, None, f, masses, &state.x, method)?;
         Ok(Some(Self { steps, pins, last }))
     }
 

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use coarsen_elastic::{ContactHessian, Curvature, Energy, Nodes, Potential};
+use coarsen_elastic::{ContactHessian, Curvature, ElementKernel, Energy, Nodes, Potential, SurfaceKernel};
 use coarsen_mesh::vector::sub;
 use coarsen_sparse::Pattern;
 
@@ -24,6 +24,15 @@ use super::narrow_phase::Touch;
 use crate::friction::{STICKING_SPEED, across, coefficient, curved, friction_terms, softness};
 use crate::shape::size;
 use crate::{BodyContact, ContactError, Search};
+
+/// The source of a device.
+const SOURCE: &str = concat!(
+    include_str!("distance.cl"),
+    include_str!("../potential.cl"),
+    include_str!("narrow_phase.cl"),
+    include_str!("../friction_terms.cl"),
+    include_str!("friction.cl")
+);
 
 /// A pair that touches at the start of a step.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +161,14 @@ impl ClothFriction {
             contact.touches(x).for_each(|(touch, force)| self.take(touch, force, x));
         }
         Ok(())
+    }
+
+    /// The friction of the pairs of a surface for a device; `None` for a coefficient of 0.
+    pub fn kernel(&self, surface: &SurfaceKernel) -> Option<ElementKernel> {
+        let pair = &surface.pair;
+        let common = [&pair.common[..], &[self.coefficient, self.soft]].concat();
+        let kernel = ElementKernel { source: SOURCE, common, renewed: true, ..pair.clone() };
+        (self.coefficient > 0.0).then_some(kernel)
     }
 
     /// Adds a pair with this normal force.

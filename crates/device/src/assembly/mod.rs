@@ -236,6 +236,17 @@ impl<V: Real> DeviceStream<V> {
         self.sort()
     }
 
+    /// The row and the column of every position, which kernels may write; `NONE` for no position.
+    pub(crate) fn list(&self) -> &Buffer {
+        &self.list
+    }
+
+    /// Sorts the positions that kernels have written, as many as the capacity. Does not synchronise.
+    pub(crate) fn sort_written(&mut self) -> Result<(), Error> {
+        self.count = self.capacity;
+        self.sort()
+    }
+
     /// Runs steps 1 to 3. Does not synchronise.
     fn sort(&mut self) -> Result<(), Error> {
         let [all, count, per, nodes] = [self.entries(), self.count, self.per, self.nodes].map(Arg::Count);

@@ -6,6 +6,7 @@ mod common;
 
 mod assembly;
 mod border;
+mod cloth_contact;
 mod conformance;
 mod descent;
 mod driver;

@@ -20,6 +20,7 @@
 
 mod energy;
 mod impacts;
+mod kernel;
 mod renew;
 mod resistance;
 
