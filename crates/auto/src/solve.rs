@@ -308,7 +308,7 @@ impl<B: Backend> Solve<'_, '_, B> {
         attempt.levels.clone_from(&built.1);
         let (begun, ordering) = (Instant::now(), schedule.ordering_seconds);
         let monitor = schedule.monitor(i, complexity);
-        let ending = match &rounded {
+        let mut ending = match &rounded {
             Some(rounded) => {
                 let mut cg = Cg::new(*krylov.stop_mut());
                 cg.replace_residual = Some(B::Real::from_f64(REPLACE_RESIDUAL));
@@ -317,6 +317,11 @@ impl<B: Backend> Solve<'_, '_, B> {
             }
             None => self.iterate(&mut *krylov, &*exact, &mut built, (&b, &mut x), monitor, attempt),
         };
+        if rounded.is_some() && matches!(ending, Ok(Ending::Method(outcome)) if failed(outcome)) {
+            x = self.vector(&self.start.0)?; // the rounded A may be indefinite where A is not
+            let monitor = schedule.monitor(i, complexity);
+            ending = self.iterate(&mut *krylov, &*exact, &mut built, (&b, &mut x), monitor, attempt);
+        }
         let ordering = schedule.ordering_seconds - ordering;
         attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
         let mut ending = ending?;

@@ -251,7 +251,7 @@ impl State {
                 reports.push(Told::of_solved(&solver.solve_with(first, first_x, &mut sees).map_err(raise)?));
                 // eight at once, so that few are copied
                 for begin in rest.step_by(COLUMNS * n) {
-                    if reports.last().is_some_and(|last| last.status == coarsen_status::Cancelled) {
+                    if reports.iter().any(|told| told.status == coarsen_status::Cancelled) {
                         break;
                     }
                     let all = begin..b.len().min(begin + COLUMNS * n);

@@ -27,7 +27,8 @@ use crate::spectrum::{MONITORED, Tridiagonal, WIDTH};
 /// conjugate to the direction, and the direction is dropped.
 const ASTRAY: f64 = 1.5;
 
-/// How much the norms may differ if the coefficients of both residuals are those of one Lanczos process.
+/// How much the norms may differ if the coefficients of both residuals are taken as those of one Lanczos process. The residuals then
+/// differ by about a hundredth, which is enough for an estimate.
 const NEAR: f64 = 1e-4;
 
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
@@ -60,8 +61,8 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// by b − A x. The direction is kept unless the two residuals differ too much. *Use* with
     /// [`MixedPrecision`](coarsen_core::MixedPrecision), since products with the rounded A make r differ more
     /// and more from b − A x. 1e-2 suits f32. With `None`, the default, r is never replaced.
-    /// *Cost* one residual, one pass over r and x, and one synchronisation per replacement. The condition estimate is that of
-    /// the iterations before the first replacement that changes ‖r‖ by more than 1e-4 of it.
+    /// *Cost* one residual, one pass over r and x, and one synchronisation per replacement. The condition estimate is one of
+    /// the rounded A, from the iterations before the first replacement that changes ‖r‖ by more than 1e-4 of it.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
     in_preconditioner: Option<V::Real>,

@@ -100,10 +100,19 @@ impl State {
         Ok(())
     }
 
-    /// Solves for several right-hand sides, at once where the solver can. There are no reports of those that were not begun.
+    /// Solves for several right-hand sides, at once where conjugate gradients are kept; the history is then that of the largest
+    /// residual. There are no reports of those that were not begun.
     fn solve_many(&mut self, b: &[Vec<f64>], mut x: Vec<Vec<f64>>) -> Result<Vec<Done>, AnyError> {
-        if self.filtered.is_some() {
-            return b.iter().zip(x).map(|(b, x)| self.solve(b, x)).collect();
+        let is_together = matches!(self.solver.method(), Some((Method::Cg, _))) && self.filtered.is_none();
+        if !is_together {
+            let mut done = Vec::new();
+            for (b, x) in b.iter().zip(x) {
+                done.push(self.solve(b, x)?);
+                if self.cancel.is_cancelled() {
+                    break;
+                }
+            }
+            return Ok(done);
         }
         let Self { solver, cancel, .. } = self;
         let mut history = Vec::new();

@@ -1,10 +1,13 @@
 //! Prescribed values, and matrices that are symmetric to single precision.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::f64::consts::PI;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use coarsen_backend::Cpu;
-use coarsen_core::{Preconditioner, PreconditionerKind};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_diagnose::diagnose;
 use coarsen_problems::{poisson2d, random_vector};
 use coarsen_relax::GaussSeidel;
@@ -105,6 +108,71 @@ fn a_null_space_of_a_alone_is_refused_by_symmetric_methods() {
         } else {
             let refused = matches!(solved.ending, Ending::NotNull { vector: 0, of_transpose: true, .. });
             assert!(refused && solved.to_string().contains("use gmres"), "{solved}");
+        }
+    }
+}
+
+/// A matrix that counts its products and residuals.
+struct Counted<'a>(&'a Bsr<f64>, Rc<Cell<[usize; 2]>>);
+
+impl Counted<'_> {
+    fn count(&self, what: usize) {
+        let mut counts = self.1.get();
+        counts[what] += 1;
+        self.1.set(counts);
+    }
+}
+
+impl LinearOperator<Vec<f64>> for Counted<'_> {
+    fn shape(&self) -> (usize, usize) {
+        self.0.shape()
+    }
+
+    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
+        self.count(0);
+        self.0.apply(x, y);
+    }
+
+    fn residual(&self, b: &Vec<f64>, x: &Vec<f64>, r: &mut Vec<f64>) {
+        self.count(1);
+        self.0.residual(b, x, r);
+    }
+}
+
+/// A large matrix is multiplied in f32 beside a hierarchy in f32. Where that is indefinite, although A is not, A itself decides.
+#[test]
+fn large_matrices_are_multiplied_in_f32() {
+    let least = |side: usize| 8.0 * (0.5 * PI / (side + 1) as f64).sin().powi(2); // the smallest eigenvalue
+    let (left, rounded) = (5e-9, |d: f64| f64::from(d as f32));
+    let rounds_down = |side: &usize| rounded(4.0 - least(*side)) < 4.0 - least(*side) - 4.0 * left;
+    let side = (660..).find(rounds_down).unwrap();
+    let (laplace, least, n) = (poisson2d(side).unwrap().matrix, least(side), side * side);
+    for (shift, is_definite_in_f32) in [(0.0, true), (left - least, false)] {
+        let mut a = laplace.clone();
+        a.add_diagonal(&vec![shift; n]).unwrap();
+        let problem = Problem::new(Cow::Borrowed(&a), &diagnose(&a), true);
+        let auto = Auto { precond: Some(Precond::SmoothedAggregation), ..Auto::default() };
+        let plan = Plan::new(auto, (&a).into(), &diagnose(&a));
+        let counts = Rc::new(Cell::new([0; 2]));
+        let build = |precond, single: bool, a: &Bsr<f64>| match single {
+            true => Parameters::default().build(precond, a.into(), &Cpu::mixed()),
+            false => Parameters::default().build(precond, a.into(), &Cpu::new()),
+        };
+        let builder = Builder {
+            backend: &Cpu::new(),
+            operator: &|a| Ok(Box::new(Counted(a, counts.clone()))),
+            build: &build,
+        };
+        let (b, mut x) = (random_vector(n, 1), vec![0.0; n]);
+        let mut go_on = |_, _| ControlFlow::Continue(());
+        let (solved, ..) = plan.solve(&problem, None, &builder, &b, &mut x, &mut go_on).unwrap();
+        assert!(solved.ending.converged(), "{solved}");
+        assert!(relative_residual(&a, &b, &x) <= 1e-8, "{solved}");
+        let [products, residuals] = counts.get();
+        if is_definite_in_f32 {
+            assert!(products == 0 && residuals < solved.iterations / 2, "{products}, {residuals}: {solved}");
+        } else {
+            assert!(products > 0, "{products}, {residuals}: {solved}");
         }
     }
 }

@@ -54,15 +54,17 @@ impl<T: Real, V: Real> RowProducts<'_, T, V> {
             for k in 0..batch {
                 // SAFETY: offsets rise up to indices.len(), values.len() = indices.len() · R · C (Bsr::new),
                 // and every column is below pattern.columns() (Pattern::new), so C j + C ≤ x.len(), asserted
-                // above.
+                // above. From `start` on, there are four columns where `uneven_row` reads so many.
                 let sums = unsafe {
                     let start = *offsets.get_unchecked(first + k);
                     let end = *offsets.get_unchecked(first + k + 1);
-                    let columns = pattern.indices().get_unchecked(start..end);
-                    let values = self.a.values.as_ptr().add(start * R * C);
-                    match UNEVEN && columns.len() <= 4 && start + 4 <= pattern.len() {
-                        true => [uneven_row::<V, T, I>(set, values, columns, self.x.as_ptr()); R],
-                        false => row_product::<V, T, I, P, R, C, true>(set, values, columns, self.x.as_ptr()),
+                    let (values, x) = (self.a.values.as_ptr().add(start * R * C), self.x.as_ptr());
+                    if UNEVEN && end - start <= 4 && start + 4 <= pattern.len() {
+                        let columns = pattern.indices().as_ptr().add(start);
+                        [uneven_row::<V, T, I>(set, values, columns, end - start, x); R]
+                    } else {
+                        let columns = pattern.indices().get_unchecked(start..end);
+                        row_product::<V, T, I, P, R, C, true>(set, values, columns, x)
                     }
                 };
                 ax[k * R..(k + 1) * R].copy_from_slice(&sums);

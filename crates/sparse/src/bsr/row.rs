@@ -155,23 +155,23 @@ unsafe fn scalar_row<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>>(
 /// prolongation could not be predicted.
 ///
 /// # Safety
-/// As for [`row_product`]. Four values and columns are readable, also where the row has fewer, and x has an entry at each of
-/// these columns.
+/// Four values and columns are readable, also where the row has fewer, x has an entry at each of these columns, and no other thread
+/// writes to these numbers during the call.
 #[inline(always)]
 pub(super) unsafe fn uneven_row<V: Real, S: Real, I: Set<V>>(
     set: I,
     values: *const S,
-    columns: &[u32],
+    columns: *const u32,
+    len: usize,
     x: *const V,
 ) -> V {
     let [mut a, mut at] = [[V::zero(); 4]; 2];
-    let len = columns.len();
     // SAFETY: guaranteed by the caller.
     unsafe {
         ahead(values, MATRIX_AHEAD);
-        ahead(columns.as_ptr(), MATRIX_AHEAD / 2);
+        ahead(columns, MATRIX_AHEAD / 2);
         for k in 0..4 {
-            let (value, column) = ((*values.add(k)).to(), *columns.as_ptr().add(k));
+            let (value, column) = ((*values.add(k)).to(), *columns.add(k));
             let x = *x.add(column as usize);
             (a[k], at[k]) = if k < len { (value, x) } else { (V::zero(), V::zero()) };
         }

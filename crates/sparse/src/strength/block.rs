@@ -33,7 +33,8 @@ fn squares<T: Real>(m: &[[T; SINGLES]]) -> [T; SINGLES] {
     squares
 }
 
-/// Entries below this fraction of ‖B‖_F are round-off. Without them, the fourth power has no subnormal numbers, which are slow.
+/// Entries below this fraction of ‖B‖_F are round-off. Without them, the products of a fourth power are no subnormal numbers,
+/// which are slow.
 const ROUND_OFF: f32 = 1.0 / (1 << 30) as f32;
 
 /// Rounds each matrix to f32, divided by ‖B‖_F, unless that is 0, without round-off, and returns ‖B‖_F.
@@ -159,8 +160,8 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
 ///
 /// M is computed in T: in f64 where a diagonal block is ill-conditioned, since the terms of L B R cancel there. Its powers are
 /// computed in f32. The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M and M⁴ are
-/// scaled to norm 1, so that no power leaves the range of f32. If ρ is below 1e-4 of ‖M‖ (M is far from normal), the
-/// result may be round-off.
+/// scaled to norm 1, so that no power leaves the range of f32. If ρ is below 2^(−30/b) of ‖M‖ for b x b blocks (M is far
+/// from normal), the result may be round-off or 0.
 /// On entry `m` contains B; it is overwritten. `product`, `power` and `square` are scratch.
 #[inline(always)]
 pub(super) fn spectral_radius<T: Real>(
