@@ -93,6 +93,7 @@ impl Costs {
     pub fn iteration(&self, method: Method, precond: Precond, complexity: f64) -> f64 {
         let products = match precond {
             Precond::None | Precond::Jacobi | Precond::L1Jacobi | Precond::BlockJacobi => 1.0,
+            Precond::Ic0 if self.block > 1 => 2.4,
             // The sweeps of incomplete factors are serial.
             Precond::Ic0 | Precond::Ilu0 | Precond::GaussSeidel | Precond::Ssor | Precond::Chebyshev => 3.3,
             Precond::Schwarz => 1.7,
@@ -133,6 +134,7 @@ impl Costs {
             (Method::Cg | Method::FlexibleCg, precond) => {
                 let of_jacobi = match precond {
                     Precond::None => 1.5,
+                    Precond::Ic0 if self.block > 1 => 0.3,
                     // Strong couplings along the order of the rows are eliminated almost exactly.
                     Precond::Ic0 => {
                         0.4 - 0.25 * self.roughness() * ((0.8 - self.sample.uniformity) / 0.3).clamp(0.0, 1.0)

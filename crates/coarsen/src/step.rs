@@ -98,7 +98,8 @@ pub struct StepUpdate {
 }
 
 impl Step {
-    /// Copies the first system. `build` builds a preconditioner, now and whenever the policy decides so.
+    /// Copies the first system. `build` builds a preconditioner, now and whenever the policy decides so, possibly on a thread of
+    /// the pool.
     ///
     /// # Errors
     /// [`AnyError::Core`] if the parts of the system do not fit.

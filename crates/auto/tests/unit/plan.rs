@@ -2,7 +2,7 @@
 
 use coarsen_diagnose::diagnose;
 use coarsen_direct::Direct;
-use coarsen_problems::{Material, Problem, elasticity3d, poisson2d, poisson3d, softcube};
+use coarsen_problems::{Material, Options, Problem, elasticity3d, poisson2d, poisson3d, softcube};
 use coarsen_sparse::assembly::from_triplets;
 use coarsen_sparse::{Bsr, System};
 
@@ -75,6 +75,25 @@ fn sizes_and_structure_decide() {
     }
     let plan = plan(&elasticity3d(6, 1.0).unwrap().matrix, true);
     assert_eq!(plan.factor, FactorCost::None(Ending::FactorExcluded));
+}
+
+/// IC(0) of blocks begins where its iterations take less time than the setup of a hierarchy and its cycles.
+#[test]
+fn small_sheets_begin_with_ic0() {
+    for (spec, dt, expected) in [
+        ("cloth:19", None, Precond::Ic0),
+        ("cloth:19", Some(0.01), Precond::Ic0),
+        ("cloth:58", None, Precond::Ic0),
+        ("cloth:58", Some(0.01), Precond::SmoothedAggregation),
+        ("cloth:101", None, Precond::SmoothedAggregation),
+        ("elasticity3d:6", None, Precond::Ic0),
+        ("elasticity3d:14", None, Precond::Skinning),
+    ] {
+        let problem = Problem::parse(spec, &Options { dt, ..Options::default() }).unwrap();
+        let system = problem.system();
+        let plan = Plan::new(Auto::default(), system, &diagnose(&problem.matrix));
+        assert_eq!(plan.begins(), (Method::Cg, expected), "{spec} {dt:?}");
+    }
 }
 
 /// The stiffness of n³ trilinear cells, 20 times as long and wide as they are high.
