@@ -165,19 +165,20 @@ pub(super) unsafe fn uneven_row<V: Real, S: Real, I: Set<V>>(
     len: usize,
     x: *const V,
 ) -> V {
-    let [mut a, mut at] = [[V::zero(); 4]; 2];
+    let [mut at, mut products] = [[V::zero(); 4]; 2];
     // SAFETY: guaranteed by the caller.
     unsafe {
         ahead(values, MATRIX_AHEAD);
         ahead(columns, MATRIX_AHEAD / 2);
         for k in 0..4 {
-            let (value, column) = ((*values.add(k)).to(), *columns.add(k));
-            let x = *x.add(column as usize);
-            (a[k], at[k]) = if k < len { (value, x) } else { (V::zero(), V::zero()) };
+            at[k] = *x.add(*columns.add(k) as usize);
         }
-        I::Four::load(set, a.as_ptr())
-            .mul_add(I::Four::load(set, at.as_ptr()), I::Four::zero(set))
-            .sum_first::<4>()
+        let (a, at) = (I::Four::load(set, values), I::Four::load(set, at.as_ptr()));
+        a.mul_add(at, I::Four::zero(set)).store(products.as_mut_ptr());
+        for k in 0..4 {
+            products[k] = if k < len { products[k] } else { V::zero() };
+        }
+        I::Four::load(set, products.as_ptr()).sum_first::<4>()
     }
 }
 
