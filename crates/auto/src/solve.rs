@@ -93,7 +93,10 @@ impl Plan {
         let scale = power_of_two(largest(&c));
         let sign = if self.negate { -1.0 } else { 1.0 };
         let scaled = |v: &[f64], scale: f64| mapped(v, |v: &f64| v / scale);
-        let (scaled_b, mut guess) = (scaled(&c, sign * scale), scaled(x, scale));
+        let (scaled_b, mut guess) = (scaled(&c, sign * scale), vec![0.0; x.len()]);
+        if x.iter().any(|v| *v != 0.0) {
+            guess = scaled(x, scale); // otherwise the pages of the zeros are not written
+        }
         // Start from zeros if they are the solution, or if the scaled guess overflows.
         if scaled_b.iter().all(|v| *v == 0.0) || largest(&guess).is_nan() {
             guess.fill(0.0);
