@@ -101,6 +101,7 @@ impl Parameters {
         system: System<'_, f64>,
         backend: &Cpu<V, S>,
     ) -> Result<Built<Vec<V>>, SetupError> {
+        let system = with_used(precond, system);
         parallel::enter(system.matrix.nnz(), || match precond {
             Precond::SmoothedAggregation if V::NAME != S::NAME => in_f32(self.aggregation.build_f32(system)?),
             Precond::RugeStueben if V::NAME != S::NAME => in_f32(self.ruge_stueben.build_f32(system)?),
@@ -124,6 +125,7 @@ impl Parameters {
         system: System<'_, f64>,
         backend: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
+        let system = with_used(precond, system);
         match precond {
             Precond::SmoothedAggregation => hierarchy(self.aggregation.build_from(system, backend)?),
             Precond::RugeStueben => hierarchy(self.ruge_stueben.build_from(system, backend)?),
@@ -142,6 +144,13 @@ impl Parameters {
             _ => one_level(Identity),
         }
     }
+}
+
+/// The system without positions where the hierarchy would only copy them: those of scalars have no rotations.
+fn with_used(precond: Precond, system: System<'_, f64>) -> System<'_, f64> {
+    let is_algebraic = matches!(precond, Precond::SmoothedAggregation | Precond::RugeStueben);
+    let positions = system.positions.filter(|_| !is_algebraic || system.matrix.block() != (1, 1));
+    System { positions, ..system }
 }
 
 fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result<Built<V>, SetupError> {
