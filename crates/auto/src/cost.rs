@@ -51,7 +51,7 @@ impl Costs {
     /// Measures a square matrix, and its graph if a factor is an alternative (`factor`). The costs are those of a
     /// positive definite matrix without a known near-kernel, for ε = 1e-8, until the other fields are set.
     ///
-    /// *Cost*: a sample of 16,384 scalar rows, and breadth-first searches of at most 32,768 nodes.
+    /// *Cost*: a sample of 8,192 scalar rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
         let of_graph = || if factor { width(a) } else { f64::INFINITY };
         let (sample, width) = match parallel::worth(a.nnz()) {
