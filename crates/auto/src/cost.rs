@@ -21,6 +21,9 @@ const ITERATION: f64 = 2.5;
 /// The constant cost of a setup or an iteration; of the setup of a hierarchy, and for blocks of an ordering or a factor.
 const START: [f64; 2] = [4e4, 1e7];
 
+/// The number of unknowns up to which incomplete factors of blocks mostly stay in the caches.
+const CACHED: f64 = 1e5;
+
 /// The jump of the diagonal above which more iterations are expected.
 const LARGE_JUMP: f64 = 100.0;
 
@@ -51,7 +54,7 @@ impl Costs {
     /// Measures a square matrix, and its graph if a factor is an alternative (`factor`). The costs are those of a
     /// positive definite matrix without a known near-kernel, for ε = 1e-8, until the other fields are set.
     ///
-    /// *Cost*: a sample of 16,384 scalar rows, and breadth-first searches of at most 32,768 nodes.
+    /// *Cost*: a sample of 8,192 scalar rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
         let of_graph = || if factor { width(a) } else { f64::INFINITY };
         let (sample, width) = match parallel::worth(a.nnz()) {
@@ -93,7 +96,7 @@ impl Costs {
     pub fn iteration(&self, method: Method, precond: Precond, complexity: f64) -> f64 {
         let products = match precond {
             Precond::None | Precond::Jacobi | Precond::L1Jacobi | Precond::BlockJacobi => 1.0,
-            Precond::Ic0 if self.block > 1 => 2.4,
+            Precond::Ic0 if self.block > 1 && self.unknowns <= CACHED => 2.4,
             // The sweeps of incomplete factors are serial.
             Precond::Ic0 | Precond::Ilu0 | Precond::GaussSeidel | Precond::Ssor | Precond::Chebyshev => 3.3,
             Precond::Schwarz => 1.7,

@@ -3,7 +3,7 @@
 use coarsen_sparse::{Bsr, Pattern};
 
 /// The number of scalar rows that [`sample`] reads, in runs of [`RUN_LENGTH`] block rows.
-const SAMPLED_ROWS: usize = 16_384;
+const SAMPLED_ROWS: usize = 8_192;
 
 /// The number of consecutive block rows of a sample.
 const RUN_LENGTH: usize = 16;
@@ -80,14 +80,14 @@ pub(crate) fn sample(a: &Bsr<f64>) -> Sample {
                     }
                     let coupling = value * root * other_root;
                     (constants, scaled) = (constants + value, scaled + coupling);
-                    if j != i {
+                    if b == 1 && j != i {
                         strongest = strongest.max(coupling.abs());
                         (sum, same, others) = (sum + coupling.abs(), same + coupling.max(0.0), others + 1.0);
                     }
                 }
                 (diagonals, rows) = (diagonals + own.abs(), rows + 1.0);
                 (least, largest) = (least.min(own.abs()), largest.max(own.abs()));
-                if b == 1 && strongest > 0.0 {
+                if strongest > 0.0 {
                     uniformity += sum / strongest / others;
                     (mixed, couplings, coupled) = (mixed + same / sum, couplings + sum, coupled + 1.0);
                 }

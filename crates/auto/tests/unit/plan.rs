@@ -87,7 +87,7 @@ fn small_sheets_begin_with_ic0() {
         ("cloth:58", Some(0.01), Precond::SmoothedAggregation),
         ("cloth:101", None, Precond::SmoothedAggregation),
         ("elasticity3d:6", None, Precond::Ic0),
-        ("elasticity3d:14", None, Precond::Skinning),
+        ("elasticity3d:14", None, Precond::SmoothedAggregation),
     ] {
         let problem = Problem::parse(spec, &Options { dt, ..Options::default() }).unwrap();
         let system = problem.system();
