@@ -12,6 +12,7 @@
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
 //! | [`mixed_precision`](MixedPrecision) | an operator rounded to f32 for products, the exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
+//! | [`preconditioner_kind`](PreconditionerKind) | what a method may rely on in a preconditioner |
 //! | [`objective`](Objective) | a function f(x) to be minimised |
 //! | `f32_preconditioner` | a preconditioner applied in f32 to vectors in f64 |
 //! | [`stop`](Stop) | the stopping rule |
@@ -39,6 +40,7 @@ mod objective;
 mod operator;
 pub mod parallel;
 mod preconditioner;
+mod preconditioner_kind;
 mod random;
 mod real;
 mod report;
@@ -58,7 +60,8 @@ pub use mixed_precision::MixedPrecision;
 pub use monitor::{History, Iteration, Monitor, every};
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
-pub use preconditioner::{Identity, Preconditioner, PreconditionerKind};
+pub use preconditioner::{Identity, Preconditioner};
+pub use preconditioner_kind::PreconditionerKind;
 pub use random::SplitMix64;
 pub use real::{Real, power_of_two};
 pub use report::{Accepted, NotConverged, Outcome, Report};
