@@ -94,9 +94,7 @@ __kernel void coarsen_contact_pairs(const uint capacity, SURFACE, GRID, __global
         if (total > capacity)
             lost[0] = 1;
     }
-    if (starts[q + 1] < starts[q]) // the sum of counts does not fit
-        lost[0] = status[4] = 1;
-    if (total > capacity || starts[q + 1] > capacity || starts[q + 1] <= starts[q])
+    if (total > capacity || starts[q] == starts[q + 1])
         return;
     __global uint *to = pairs + 2 * (size_t)starts[q];
     const uint found = coarsen_query(nodes, free, vertices, triangles, edges, vertex, corners, shift, boxes, inverse, order, owners,

@@ -9,7 +9,6 @@
 //   left[0]          whether a node has left its box; left[1] whether its position is not finite
 //   status[0 .. 2]   the most entries of cells, pairs and touches that were found since the host has read them
 //   status[3]        whether a node had left its box in an evaluation since then
-//   status[4]        whether there were more pairs than an index can number
 // Items that write the same number are not ordered.
 
 #define NONE UINT_MAX

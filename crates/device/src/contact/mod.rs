@@ -197,19 +197,15 @@ impl<V: Real> DeviceClothContact<V> {
     /// is to be computed again, from a search or from [`grip`](Self::grip) on. Results do not depend on the lengths of lists. Synchronises once.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] from 2³² pairs on, [`Error::Parameter`] if something was evaluated where the last search does not serve, [`Error::Memory`] and [`Error::Device`]
+    /// [`Error::Parameter`] if something was evaluated where the last search does not serve, [`Error::Memory`] and [`Error::Device`]
     /// of the backend.
     pub fn grow(&mut self) -> Result<bool, Error> {
-        let mut found = [0; 5];
+        let mut found = [0; 4];
         let mut queue = self.surface.backend.queue();
         queue.read_list(&self.surface.status, &mut found)?;
         queue.fill_list(&self.surface.status, found.len(), 0);
         drop(queue);
-        let [cells, pairs, near, left, too_many] = found.map(|n| n as usize);
-        if too_many > 0 {
-            let limit = u32::MAX as usize;
-            return Err(Error::TooLarge { what: "pairs of a surface", count: limit, limit });
-        }
+        let [cells, pairs, near, left] = found.map(|n| n as usize);
         let larger = |needed: usize, now: usize| if needed > now { needed + needed / 2 } else { now };
         let [cells, pairs, near] = [
             larger(cells, self.cells),

@@ -29,9 +29,6 @@ kernels! {
     }
 }
 
-/// The most cells of a part.
-const CELLS: usize = 512;
-
 /// The lists of `kernels/contact/surface.cl` that do not change, and flags.
 pub(super) struct Surface<V: Real> {
     pub(super) backend: DeviceBackend<V>,
@@ -51,7 +48,7 @@ pub(super) struct Surface<V: Real> {
     pub(super) lost: Buffer,
     /// Whether a node has left its box, and whether its position is not finite.
     pub(super) left: Buffer,
-    /// The largest counts since they were read, whether a node had left its box, and whether there were too many pairs.
+    /// The largest counts since they were read, and whether a node had left its box.
     pub(super) status: Buffer,
 }
 
@@ -65,7 +62,7 @@ impl<V: Real> Surface<V> {
                 return Err(Error::Shape { what, expected: nodes, found: node + 1 });
             }
         }
-        let limit = u32::MAX as usize / CELLS;
+        let limit = i32::MAX as usize;
         let (what, count) = ("parts of a surface", of.vertices.len() + of.edges.len() + of.triangles.len());
         if count.max(nodes) > limit {
             return Err(Error::TooLarge { what, count, limit });
@@ -80,7 +77,7 @@ impl<V: Real> Surface<V> {
         let (rest, held) = (upload(&rest)?, upload(&held)?);
         let mut list = |host: &[u32]| queue.list(host);
         let (vertex, corners) = (list(&of.vertices)?, list(&corners)?);
-        let (lost, left, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 5])?);
+        let (lost, left, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 4])?);
         drop(queue);
         Ok(Self {
             backend: backend.plain(),
