@@ -181,24 +181,23 @@ impl DeviceSteps {
     fn grow(&mut self) -> Result<bool, DescentError> {
         let Some(contact) = self.f.objective.contact() else { return Ok(false) };
         let grows = contact.grow()?;
-        if grows {
-            self.resize()?;
-        }
-        Ok(grows)
+        Ok(self.resize()? || grows)
     }
 
-    /// Allocates the blocks of contact, and builds the preconditioner for as many.
-    fn resize(&mut self) -> Result<(), DescentError> {
-        let (Some(contact), Some(system)) = (self.f.objective.contact(), &self.system) else { return Ok(()) };
-        let contacts = contact.blocks();
-        if contacts > self.schwarz.contacts {
-            self.schwarz.contacts = contacts;
-            let nodes = system.matrix.pattern().rows();
-            let built = self.schwarz.build(system.system(), &self.backend);
-            self.f.inverse = built.map_err(DescentError::linearize)?;
-            self.f.hessian.contact = Some(DeviceContacts::new(&self.backend, nodes, 3, contacts)?);
+    /// Allocates the blocks of contact and builds the preconditioner for as many, unless there are enough. Returns whether it has.
+    fn resize(&mut self) -> Result<bool, DescentError> {
+        let (Some(contact), Some(system)) = (self.f.objective.contact(), &self.system) else {
+            return Ok(false);
+        };
+        let schwarz = DeviceSchwarz { contacts: contact.blocks(), ..self.schwarz };
+        if schwarz.contacts <= self.schwarz.contacts {
+            return Ok(false);
         }
-        Ok(())
+        let nodes = system.matrix.pattern().rows();
+        let blocks = DeviceContacts::new(&self.backend, nodes, 3, schwarz.contacts)?;
+        let inverse = schwarz.build(system.system(), &self.backend).map_err(DescentError::linearize)?;
+        (self.schwarz, self.f.inverse, self.f.hessian.contact) = (schwarz, inverse, Some(blocks));
+        Ok(true)
     }
 
     /// Whether the state on the device is that of a frame.

@@ -35,6 +35,18 @@ const LONGEST: f64 = 16.0;
 /// The first capacities: entries of cells for each part, candidates for each query, and pairs that are near.
 const FIRST: [usize; 3] = [8, 16, 64];
 
+/// The largest capacity. A count that kernels cannot represent is the largest index, which is above it.
+const LIMIT: usize = i32::MAX as usize;
+
+/// The length of a list of length `now` that needs this many entries.
+fn longer(what: &'static str, needed: usize, now: usize) -> Result<usize, Error> {
+    match needed {
+        _ if needed <= now => Ok(now),
+        _ if needed <= LIMIT => Ok((needed + needed / 2).min(LIMIT)),
+        count => Err(Error::TooLarge { what, count, limit: LIMIT }),
+    }
+}
+
 /// Contact of a surface of triangles with itself in device memory: the counterpart of `ClothContact` of `coarsen_contact`, of
 /// which [`SurfaceKernel`] is made.
 ///
@@ -52,7 +64,6 @@ pub struct DeviceClothContact<V: Real> {
     pair: ElementKernel,
     friction: Option<ElementKernel>,
     surface: Surface<V>,
-    cells: usize,
     search: Search,
     bound: Bound,
     near: Near<V>,
@@ -67,15 +78,15 @@ struct Near<V: Real> {
 }
 
 impl<V: Real> Near<V> {
-    /// Allocates as many elements as `sizes` says, and among how many candidates.
+    /// Allocates `capacity` elements, and as many of friction.
     fn new(
         surface: &Surface<V>,
         (pair, friction): (&ElementKernel, Option<&ElementKernel>),
-        sizes: [usize; 2],
+        capacity: usize,
     ) -> Result<Self, Error> {
         let backend = &surface.backend;
-        let new = |kernel, numbers| Touches::new(surface, (kernel, numbers), sizes);
-        let blocks = BLOCKS * sizes[0] * (1 + usize::from(friction.is_some()));
+        let new = |kernel, numbers| Touches::new(surface, (kernel, numbers), capacity);
+        let blocks = BLOCKS * capacity * (1 + usize::from(friction.is_some()));
         Ok(Self {
             contact: new(pair, CONTACT)?,
             friction: friction.map(|friction| new(friction, FRICTION)).transpose()?,
@@ -100,9 +111,9 @@ impl<V: Real> DeviceClothContact<V> {
         let (cells, pairs) = (cells * surface.parts(), pairs * surface.queries());
         let search = Search::new(&surface, [cells, pairs])?;
         let (pair, friction) = (of.pair.clone(), of.friction.clone());
-        let near = Near::new(&surface, (&pair, friction.as_ref()), [near, pairs])?;
+        let near = Near::new(&surface, (&pair, friction.as_ref()), near)?;
         let bound = Bound::new(&surface, pairs)?;
-        Ok(Self { pair, friction, surface, cells, search, bound, near })
+        Ok(Self { pair, friction, surface, search, bound, near })
     }
 
     /// Finds the candidates for positions near x, or near x + t d for t from 0 to 1. Does not synchronise. *Panics* on a wrong length,
@@ -197,39 +208,43 @@ impl<V: Real> DeviceClothContact<V> {
     /// is to be computed again, from a search or from [`grip`](Self::grip) on. Results do not depend on the lengths of lists. Synchronises once.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if something was evaluated where the last search does not serve, [`Error::Memory`] and [`Error::Device`]
-    /// of the backend.
+    /// [`Error::Memory`] if longer lists do not fit: nothing has changed then, and a later call tries again. [`Error::TooLarge`] for a
+    /// list above 2³¹ entries. [`Error::Parameter`] if something was evaluated where the last search does not serve,
+    /// [`Error::Allocation`] and [`Error::Device`] of the backend.
     pub fn grow(&mut self) -> Result<bool, Error> {
         let mut found = [0; 4];
-        let mut queue = self.surface.backend.queue();
-        queue.read_list(&self.surface.status, &mut found)?;
-        queue.fill_list(&self.surface.status, found.len(), 0);
-        drop(queue);
-        let [cells, pairs, near, left] = found.map(|n| n as usize);
-        let larger = |needed: usize, now: usize| if needed > now { needed + needed / 2 } else { now };
-        let [cells, pairs, near] = [
-            larger(cells, self.cells),
-            larger(pairs, self.search.pairs),
-            larger(near, self.near.contact.capacity),
-        ];
-        let (search, touches) =
-            (pairs > self.search.pairs || cells > self.cells, near > self.near.contact.capacity);
-        if search {
-            self.search = Search::new(&self.surface, [cells, pairs])?;
-            self.bound = Bound::new(&self.surface, pairs)?;
-            self.cells = cells;
-            let surface = &self.surface;
+        self.surface.backend.queue().read_list(&self.surface.status, &mut found)?;
+        let grown = self.enlarge(found.map(|n| n as usize));
+        if !matches!(grown, Err(Error::Memory { .. })) {
+            self.surface.backend.queue().fill_list(&self.surface.status, found.len(), 0);
+        }
+        grown
+    }
+
+    /// Replaces the lists that are shorter than these counts, all or none.
+    fn enlarge(&mut self, [cells, pairs, near, left]: [usize; 4]) -> Result<bool, Error> {
+        let Self { pair, friction, surface, search, bound, near: touches } = self;
+        let cells = longer("entries of the cells of a search for contact", cells, search.cells)?;
+        let pairs = longer("candidates of contact", pairs, search.pairs)?;
+        let capacity = longer("pairs in contact", near, touches.contact.capacity)?;
+        let (searches, evaluates) =
+            (cells > search.cells || pairs > search.pairs, capacity > touches.contact.capacity);
+        let found = searches.then(|| Search::new(surface, [cells, pairs])).transpose()?;
+        let bounds = searches.then(|| Bound::new(surface, pairs)).transpose()?;
+        let lists =
+            evaluates.then(|| Near::new(surface, (&*pair, friction.as_ref()), capacity)).transpose()?;
+        if searches {
             surface.backend.queue().fill_list(&surface.lost, 1, 1);
         }
-        if search || touches {
-            self.near = Near::new(&self.surface, (&self.pair, self.friction.as_ref()), [near, pairs])?;
-            return Ok(true);
-        }
-        if left > 0 {
+        found.into_iter().for_each(|found| *search = found);
+        bounds.into_iter().for_each(|bounds| *bound = bounds);
+        lists.into_iter().for_each(|lists| *touches = lists);
+        let grows = searches || evaluates;
+        if left > 0 && !grows {
             let (name, range) = ("nodes outside of the last search", "0; call `search` or `max_step` before");
             return Err(Error::Parameter { name, value: left as f64, range });
         }
-        Ok(false)
+        Ok(grows)
     }
 
     /// The candidates of the last search: a query (vertices, then edges) and a part (triangles, then edges), sorted.

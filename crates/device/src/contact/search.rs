@@ -21,7 +21,7 @@ use crate::sort::Sorting;
 /// The buffers of a search.
 pub(super) struct Search {
     /// The largest number of entries of cells, and of pairs.
-    cells: usize,
+    pub(super) cells: usize,
     pub(super) pairs: usize,
     /// 32 minus the binary logarithm of the number of buckets.
     shift: u32,
@@ -30,11 +30,13 @@ pub(super) struct Search {
     /// The entries before each part.
     entries: Buffer,
     owners: Buffer,
-    sorting: Sorting,
+    pub(super) sorting: Sorting,
     begins: Buffer,
     /// The pairs before each query.
     pub(super) starts: Buffer,
     pub(super) found: Buffer,
+    /// The pairs that are near before each pair.
+    pub(super) before: Buffer,
 }
 
 impl Search {
@@ -44,7 +46,7 @@ impl Search {
         let shift = 32 - buckets.ilog2().min(31);
         let keyed = 2 << (32 - shift);
         let bits = (usize::BITS - usize::leading_zeros(keyed)) as usize;
-        let sorting = Sorting::new(&surface.backend, cells, bits, parts.max(queries))?;
+        let sorting = Sorting::new(&surface.backend, cells, bits, parts.max(queries).max(pairs))?;
         let mut queue = surface.backend.queue();
         let boxes = 6 * (surface.nodes + parts) * size_of::<V>();
         let boxes = queue.allocate(Type::of::<V>(), boxes, None)?;
@@ -62,6 +64,7 @@ impl Search {
             begins: list(keyed + 1)?,
             starts: list(queries + 1)?,
             found: list(2 * pairs)?,
+            before: list(pairs + 1)?,
         })
     }
 
@@ -73,8 +76,9 @@ impl Search {
         along: Option<&DeviceVector<V>>,
         margin: V,
     ) {
-        let Self { cells, pairs, shift, boxes, inverse, entries, owners, sorting, begins, starts, found } =
-            self;
+        let Self {
+            cells, pairs, shift, boxes, inverse, entries, owners, sorting, begins, starts, found, ..
+        } = self;
         let (parts, queries) = (surface.parts(), surface.queries());
         let moves = Arg::Index(u32::from(along.is_some()));
         let along = &along.unwrap_or(x).memory;
