@@ -21,6 +21,7 @@ use self::bound::Bound;
 use self::search::Search;
 use self::surface::Surface;
 use self::touches::{BLOCKS, CONTACT, FRICTION, Touches};
+use crate::program::NONE;
 use crate::{DeviceBackend, DeviceContacts, DeviceScalar, DeviceStream, DeviceVector};
 
 /// By how much boxes are larger than half of the thickness, in units of the thickness.
@@ -53,13 +54,16 @@ fn longer(what: &'static str, needed: usize, now: usize) -> Result<usize, Error>
 /// A [`search`](Self::search) finds candidates for all positions near x, or near a line from x; [`max_step`](Self::max_step)
 /// searches along its displacement. Energy, gradient and Hessian are those at positions for which the last search serves: so a
 /// line search needs no other search. In `f64` candidates and bounds below 1 are those of the host, to the last bit; energies and
-/// derivatives are within the round-off of a logarithm. Every run gives the same bits. Friction, if the surface has it, is that of the pairs
-/// that are near in the last [`grip`](Self::grip); its energy is added.
+/// derivatives are within the round-off of a logarithm. Every run gives the same bits. Friction, if the surface has it, is that of the
+/// pairs that are near in the last [`grip`](Self::grip); its energy is added. Held nodes stay where the kernel has them.
 ///
-/// Nothing synchronises or allocates, except [`grow`](Self::grow). Lists have a fixed capacity. If one is too small, or if a node
-/// is outside the last search, the energy and the bound are NaN; `grow` then tells, and a step is to be computed again. *Cost* of a search: about
-/// thirty launches and a pass over the boxes; of an evaluation: a distance for each candidate. *Memory* 4 KB for each pair that is
-/// near, 20 bytes for each candidate, and 32 for each entry of a cell. *Reference* Li et al. 2020, "P-Cloth", ACM TOG 39(6), §3.2 and §4.1.
+/// Nothing synchronises or allocates, except [`grow`](Self::grow). Lists have a fixed capacity. Energy, gradient and Hessian are NaN if
+/// a list is too small, a position is not finite, or a free node is outside of the last search; and before the first search. With
+/// friction they are NaN until `grip`, also after `grow`. A bound is NaN if a list is too small or a position is not finite. `grow`
+/// tells which of these it was, and a step is to be computed again. *Cost* of a search: about thirty launches and a pass over the
+/// boxes; of an evaluation: a distance for each candidate. *Memory* in `f64` 2.2 KB for each pair that is near, the same again for
+/// friction, 20 bytes for each candidate, and 32 for each entry of a cell. *Reference* Li et al. 2020, "P-Cloth", ACM TOG 39(6), §3.2
+/// and §4.1.
 pub struct DeviceClothContact<V: Real> {
     pair: ElementKernel,
     friction: Option<ElementKernel>,
@@ -87,12 +91,19 @@ impl<V: Real> Near<V> {
         let backend = &surface.backend;
         let new = |kernel, numbers| Touches::new(surface, (kernel, numbers), capacity);
         let blocks = BLOCKS * capacity * (1 + usize::from(friction.is_some()));
-        Ok(Self {
+        let near = Self {
             contact: new(pair, CONTACT)?,
             friction: friction.map(|friction| new(friction, FRICTION)).transpose()?,
             stream: DeviceStream::of_blocks(backend, surface.free, blocks)?,
             values: backend.zeros(9 * blocks)?,
-        })
+        };
+        if near.friction.is_some() {
+            // Until pairs of friction are listed they have one block, (0, 0) of the first element, which is NaN.
+            let (mut queue, places) = (backend.queue(), near.stream.list());
+            queue.fill_list(places, 2 * blocks, NONE);
+            queue.fill_list(places, 2 * (BLOCKS * capacity + 1), 0);
+        }
+        Ok(near)
     }
 }
 
@@ -100,12 +111,11 @@ impl<V: Real> DeviceClothContact<V> {
     /// Uploads a surface and compiles the kernels. There are no candidates before the first search.
     ///
     /// # Errors
-    /// [`Error::Shape`] for nodes that do not exist and a surface without triangles, [`Error::TooLarge`], [`Error::Memory`],
-    /// [`Error::Build`] and [`Error::Device`] of the backend.
+    /// [`Error::Shape`] for nodes that do not exist, lists of different lengths, and a surface without triangles or without free nodes;
+    /// [`Error::NotFinite`] for positions of held nodes and lengths at rest, [`Error::Parameter`] unless 0 ≤ min_distance < thickness
+    /// in the precision of the backend, or if friction has other held nodes; [`Error::TooLarge`], [`Error::Memory`], [`Error::Build`]
+    /// and [`Error::Device`] of the backend.
     pub fn new<S>(backend: &DeviceBackend<V, S>, of: &SurfaceKernel) -> Result<Self, Error> {
-        if of.triangles.is_empty() {
-            return Err(Error::Shape { what: "triangles of a surface", expected: 1, found: 0 });
-        }
         let surface = Surface::new(backend, of)?;
         let [cells, pairs, near] = FIRST;
         let (cells, pairs) = (cells * surface.parts(), pairs * surface.queries());
@@ -197,7 +207,7 @@ impl<V: Real> DeviceClothContact<V> {
     }
 
     /// An α until which no pair comes nearer than a tenth of the thickness, or than it is at x if that is less, after a search
-    /// along d. At least 1 without an impact before, and at most 16. Does not synchronise.
+    /// along d. At least 1 without an impact before, and at most 16; NaN if pairs are missing. Does not synchronise.
     pub fn max_step(&mut self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> DeviceScalar<V> {
         self.search(x, Some(d));
         let slack = V::from_f64(SURE * SLACK) * self.surface.thickness;
@@ -205,12 +215,13 @@ impl<V: Real> DeviceClothContact<V> {
     }
 
     /// Enlarges the lists that were too small since the last call, and returns whether there were any: what was computed since then
-    /// is to be computed again, from a search or from [`grip`](Self::grip) on. Results do not depend on the lengths of lists. Synchronises once.
+    /// is to be computed again, from a search or, with friction, from [`grip`](Self::grip) on. Results do not depend on the lengths of
+    /// lists. Returns false after evaluations before the first search, or where positions are not finite. Synchronises once.
     ///
     /// # Errors
     /// [`Error::Memory`] if longer lists do not fit: nothing has changed then, and a later call tries again. [`Error::TooLarge`] for a
-    /// list above 2³¹ entries. [`Error::Parameter`] if something was evaluated where the last search does not serve,
-    /// [`Error::Allocation`] and [`Error::Device`] of the backend.
+    /// list above 2³¹ entries. [`Error::Parameter`] if something was evaluated at finite positions outside of the last search,
+    /// unless lists grow; [`Error::Allocation`] and [`Error::Device`] of the backend.
     pub fn grow(&mut self) -> Result<bool, Error> {
         let mut found = [0; 4];
         self.surface.backend.queue().read_list(&self.surface.status, &mut found)?;

@@ -36,18 +36,16 @@ pub(super) struct Touches<V: Real> {
 }
 
 impl<V: Real> Touches<V> {
-    /// Allocates `capacity` elements, at least one.
+    /// Allocates `capacity` elements, at least one: one without a number, then elements without an energy.
     pub(super) fn new(
         surface: &Surface<V>,
         (kernel, numbers): (&ElementKernel, usize),
         capacity: usize,
     ) -> Result<Self, Error> {
         let backend = &surface.backend;
-        let blank = ElementKernel {
-            elements: vec![0; CORNERS * capacity],
-            data: vec![0.0; numbers * capacity],
-            ..kernel.clone()
-        };
+        let mut data = vec![0.0; numbers * capacity];
+        data[..numbers].fill(f64::NAN);
+        let blank = ElementKernel { elements: vec![0; CORNERS * capacity], data, ..kernel.clone() };
         let elements = DeviceElements::new(backend, &blank)?.in_one_group();
         let bits = (usize::BITS - surface.free.leading_zeros()) as usize;
         let sorting = Sorting::new(backend, CORNERS * capacity, bits, CORNERS * capacity)?;

@@ -1,19 +1,19 @@
 //! Contact of triangles on the device where memory, lists or numbers end.
 
 use coarsen_backend::Backend;
-use coarsen_contact::ClothContact;
-use coarsen_core::{Error, Scalar};
-use coarsen_elastic::SurfaceKernel;
-use coarsen_opencl::{DeviceClothContact, DeviceVector, OpenCl};
+use coarsen_contact::{ClothContact, ClothFriction};
+use coarsen_core::{Error, Scalar, Vector};
+use coarsen_elastic::{Curvature, SurfaceKernel};
+use coarsen_opencl::{DeviceClothContact, DeviceContacts, DeviceVector, OpenCl};
 
-use crate::common;
+use crate::common::{self, read};
 
 const THICKNESS: f64 = 0.4;
 
 /// Nodes along a side of a sheet.
 const SIDE: u32 = 8;
 
-/// Two sheets of squares of this size at half the thickness, of which node 0 is held.
+/// Two sheets of squares of this size at half the thickness, with friction, of which node 0 is held, and where the others are.
 fn sheets(spacing: f64) -> (SurfaceKernel, Vec<f64>) {
     let node = |i: u32, j: u32, layer: u32| (layer * SIDE + j) * SIDE + i;
     let (mut triangles, mut positions) = (Vec::new(), Vec::new());
@@ -29,7 +29,23 @@ fn sheets(spacing: f64) -> (SurfaceKernel, Vec<f64>) {
     }
     let held: Vec<bool> = (0..positions.len()).map(|i| i == 0).collect();
     let contact = ClothContact::new(&triangles, &held, &positions, THICKNESS, 50.0).unwrap();
-    (contact.kernel().unwrap(), positions[1..].as_flattened().to_vec())
+    let kernel = contact.kernel().unwrap();
+    let friction = ClothFriction::new(&contact, 0.3, 0.01).unwrap().kernel(&kernel);
+    (SurfaceKernel { friction, ..kernel }, positions[1..].as_flattened().to_vec())
+}
+
+/// Whether energy, magnitude, gradient and Hessian are NaN; either all of them are or none.
+fn are_nan(contact: &mut DeviceClothContact<f64>, x: &DeviceVector<f64>, what: &str) -> bool {
+    let mut g = x.like().unwrap();
+    g.fill(0.0);
+    contact.add_gradient(x, &mut g);
+    let mut set = DeviceContacts::new(x.backend(), x.size() / 3, 3, contact.blocks()).unwrap();
+    contact.hessian(x, Curvature::Projected, &mut set).unwrap();
+    let (energy, has_nan) = (contact.energy(x), |all: &[f64]| all.iter().any(|v| v.is_nan()));
+    let found = [energy.value.read().is_nan(), energy.magnitude.read().is_nan()];
+    let found = [found[0], found[1], has_nan(&read(&g)), has_nan(&set.read().unwrap().1)];
+    assert!(found.iter().all(|nan| *nan == found[0]), "{what}: {found:?}");
+    found[0]
 }
 
 /// The energy after a search.
@@ -38,9 +54,10 @@ fn energy(contact: &mut DeviceClothContact<f64>, x: &DeviceVector<f64>) -> f64 {
     contact.energy(x).value.read()
 }
 
-/// Grows until no list is too small.
+/// Takes friction at x, and grows until no list is too small.
 fn known_energy(contact: &mut DeviceClothContact<f64>, x: &DeviceVector<f64>) -> f64 {
     loop {
+        contact.grip(x);
         let energy = energy(contact, x);
         if !contact.grow().unwrap() {
             return energy;
@@ -86,4 +103,75 @@ fn growth_without_memory_changes_nothing() {
         assert!(contact.grow().unwrap());
         assert_eq!(known_energy(&mut contact, &narrow), expected, "{eighths} eighths");
     }
+}
+
+/// Energy, gradient and Hessian are NaN where pairs are missing, for contact alone and with friction: before the first search, where a
+/// list is too small, at positions that are not finite, and outside of the last search.
+#[test]
+fn missing_pairs_make_everything_nan() {
+    let Some(backend) = common::backend::<f64>() else { return };
+    let (with_friction, x) = sheets(0.3);
+    let moved = |by: f64| backend.vector(&x.iter().map(|x| x + by).collect::<Vec<_>>()).unwrap();
+    let (at, near, far) = (moved(0.0), moved(0.1 * THICKNESS), moved(THICKNESS));
+    let mut last = x.clone();
+    *last.last_mut().unwrap() = f64::INFINITY;
+    let infinite = backend.vector(&last).unwrap();
+    for kernel in [SurfaceKernel { friction: None, ..with_friction.clone() }, with_friction] {
+        let mut contact = DeviceClothContact::new(&backend, &kernel).unwrap();
+        assert!(are_nan(&mut contact, &at, "before the first search") && !contact.grow().unwrap());
+        let mut lengths = 0;
+        loop {
+            contact.grip(&at);
+            contact.search(&at, None);
+            let nan = are_nan(&mut contact, &at, "lists that are too small");
+            if !contact.grow().unwrap() {
+                assert!(!nan);
+                break;
+            }
+            assert!(nan);
+            lengths += 1;
+        }
+        assert!(lengths > 1, "{lengths}");
+        assert!(!are_nan(&mut contact, &near, "inside"));
+        assert!(are_nan(&mut contact, &infinite, "not finite") && !contact.grow().unwrap());
+        assert!(are_nan(&mut contact, &far, "outside") && contact.grow().is_err());
+        assert!(!are_nan(&mut contact, &near, "inside again") && !contact.grow().unwrap());
+        contact.search(&infinite, None);
+        assert!(are_nan(&mut contact, &at, "a search that is not finite") && !contact.grow().unwrap());
+    }
+}
+
+/// Friction is NaN, not absent, until the start of a step has taken its pairs: in new lists, and in lists that have grown. Longer lists
+/// of candidates keep it.
+#[test]
+fn friction_is_nan_until_it_is_taken() {
+    let Some(backend) = common::backend::<f64>() else { return };
+    let (kernel, x) = sheets(0.3);
+    let scaled = |by: [f64; 2], slip: f64| {
+        let slip = |z: f64| if z > 0.0 { slip } else { 0.0 };
+        let at = |x: &[f64]| [by[0] * x[0] + slip(x[2]), by[0] * x[1], by[1] * x[2]];
+        backend.vector(&x.chunks(3).flat_map(at).collect::<Vec<_>>()).unwrap()
+    };
+    let (at, wide, slid, apart) =
+        (scaled([1.0; 2], 0.0), scaled([10.0, 1.0], 0.0), scaled([10.0, 1.0], 0.05), scaled([100.0; 2], 0.0));
+    let mut contact = DeviceClothContact::new(&backend, &kernel).unwrap();
+    contact.search(&apart, None);
+    assert!(are_nan(&mut contact, &apart, "new lists") && !contact.grow().unwrap(), "all lists suffice");
+    contact.grip(&apart);
+    assert!(!are_nan(&mut contact, &apart, "no pair"));
+    // More pairs are near than the lists hold: those of friction are replaced too.
+    contact.search(&wide, None);
+    assert!(are_nan(&mut contact, &wide, "a short list") && contact.grow().unwrap());
+    contact.search(&wide, None);
+    assert!(are_nan(&mut contact, &wide, "lists that have grown") && !contact.grow().unwrap());
+    contact.grip(&wide);
+    assert!(!are_nan(&mut contact, &wide, "taken"));
+    let before = contact.energy(&slid).value.read();
+    let alone = SurfaceKernel { friction: None, ..kernel };
+    let alone = known_energy(&mut DeviceClothContact::new(&backend, &alone).unwrap(), &slid);
+    assert!(before > 1.001 * alone, "{before:e}, {alone:e}");
+    contact.max_step(&wide, &at);
+    assert!(contact.energy(&slid).value.read().is_nan() && contact.grow().unwrap());
+    contact.search(&wide, None);
+    assert_eq!(contact.energy(&slid).value.read(), before);
 }
