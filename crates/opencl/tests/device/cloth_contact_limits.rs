@@ -175,3 +175,55 @@ fn friction_is_nan_until_it_is_taken() {
     contact.search(&wide, None);
     assert_eq!(contact.energy(&slid).value.read(), before);
 }
+
+/// Surfaces whose lists do not fit or whose numbers are no distances are refused, and the backend goes on.
+#[test]
+fn surfaces_that_do_not_fit_are_refused() {
+    let Some(backend) = common::backend::<f32>() else { return };
+    let (kernel, _) = sheets(0.3);
+    let refused = |change: &dyn Fn(&mut SurfaceKernel)| {
+        let mut other = kernel.clone();
+        change(&mut other);
+        let found = DeviceClothContact::new(&backend, &other).map(drop).unwrap_err();
+        assert!(DeviceClothContact::new(&backend, &kernel).is_ok(), "{found}");
+        found
+    };
+    let lists: [&dyn Fn(&mut SurfaceKernel); 9] = [
+        &|k| k.triangles.clear(),
+        &|k| k.vertices[3] = 1000,
+        &|k| k.edges[3][1] = 1000,
+        &|k| k.triangles[3][2] = 1000,
+        &|k| drop(k.rest.pop()),
+        &|k| k.rest.push(1.0),
+        &|k| k.friction.as_mut().unwrap().free += 1,
+        &|k| k.friction.as_mut().unwrap().held.clear(),
+        // All nodes are held.
+        &|k| {
+            k.pair.held.extend(vec![[0.0; 3]; k.pair.free]);
+            k.pair.free = 0;
+            k.friction = None;
+        },
+    ];
+    for (case, change) in lists.into_iter().enumerate() {
+        let found = refused(change);
+        assert!(matches!(found, Error::Shape { .. }), "case {case}: {found}");
+    }
+    for value in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-60] {
+        let found = refused(&|k| k.thickness = value);
+        assert!(matches!(found, Error::Parameter { name: "SurfaceKernel::thickness", .. }), "{found}");
+    }
+    for value in [-1e-3, f64::NAN, f64::INFINITY, THICKNESS, THICKNESS * (1.0 - 1e-12)] {
+        let found = refused(&|k| k.min_distance = value);
+        assert!(matches!(found, Error::Parameter { name: "SurfaceKernel::min_distance", .. }), "{found}");
+    }
+    let moved = refused(&|k| k.friction.as_mut().unwrap().held[0][1] += 1.0);
+    assert!(matches!(moved, Error::Parameter { .. }), "{moved}");
+    let (rest, held) = (
+        refused(&|k| k.rest[1] = f64::NAN),
+        refused(&|k| {
+            k.pair.held[0][2] = 1e60;
+            k.friction = None;
+        }),
+    );
+    assert!(matches!((rest, held), (Error::NotFinite { index: 1, .. }, Error::NotFinite { index: 2, .. })));
+}
