@@ -105,6 +105,11 @@ pub struct DeviceSteps {
     frame: Option<usize>,
 }
 
+/// The smaller bound of a step; 0 if the second is NaN, since pairs of triangles are missing.
+fn least(bound: f64, own: f64) -> f64 {
+    if own.is_nan() { 0.0 } else { bound.min(own) }
+}
+
 /// The device of a backend, and the energies of a scene for it. `None` for a backend that is no device in `f64`, and if
 /// `energies` gives a reason, which is printed once: the host then computes the steps.
 pub fn device_of<T>(
@@ -242,13 +247,14 @@ impl DeviceSteps {
     fn descend(&mut self, acceleration: [f64; 3], bound: f64) -> Result<DescentReport<f64>, DescentError> {
         let Self { f, newton, descent, next, .. } = self;
         f.objective.begin(acceleration);
-        let bound = f.objective.max_start(next).map_or(bound, |own| bound.min(own.read()));
+        let bound = f.objective.max_start(next).map_or(bound, |own| least(bound, own.read()));
         f.objective.predict(0.0, next);
         let before = bound.is_finite().then(|| f.objective.value(next).value);
         f.objective.predict(bound.clamp(0.0, 1.0), next);
         if let Some(before) = before {
             let [before, after] = DeviceVector::wait_for([&before, &f.objective.value(next).value]);
-            if after > before {
+            let descends = after <= before; // not where one is NaN
+            if !descends {
                 f.objective.predict(0.0, next);
             }
         }
@@ -286,5 +292,17 @@ impl DeviceSteps {
     pub fn end(&mut self, frame: Option<usize>) {
         self.f.objective.end(&self.next);
         self.frame = frame;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bound that is not known allows no displacement.
+    #[test]
+    fn unknown_bounds_are_zero() {
+        assert_eq!([least(f64::INFINITY, f64::NAN), least(0.5, f64::NAN)], [0.0; 2]);
+        assert_eq!([least(f64::INFINITY, 0.25), least(0.25, f64::INFINITY)], [0.25; 2]);
     }
 }
