@@ -3,7 +3,7 @@
 #define LEFT 0.1 // of the first distance above the one that is kept, where a step ends
 #define BOLD 0.9 // the share of a bound that is taken at once
 #define KEPT 0.9 // the share of their distance that pairs near the least distance keep
-#define LOST 1e-9 // the share that they may lose by round-off
+#define LOST fmax((REAL)1e-9, 8 * (REAL)EPSILON) // the share that they may lose by round-off
 #define MOST 10000
 
 //                                                                       Host: distance::gap
@@ -76,7 +76,7 @@ REAL coarsen_time_of_impact(const bool edges, REAL (*x)[3], REAL (*p)[3], const 
     const REAL first = coarsen_advance(edges, x, own, speed, distance, min_distance, least, false, last);
     if (!(first < INFINITY && low < min_distance))
         return first;
-    const REAL kept = (REAL)(1 - LOST) * fmin(min_distance, distance);
+    const REAL kept = (1 - LOST) * fmin(min_distance, distance);
     const REAL other = coarsen_advance(edges, x, own, speed, distance, low, kept, true, last);
     return fmax(first, other);
 }

@@ -227,3 +227,31 @@ fn surfaces_that_do_not_fit_are_refused() {
     );
     assert!(matches!((rest, held), (Error::NotFinite { index: 1, .. }, Error::NotFinite { index: 2, .. })));
 }
+
+/// In `f32` pairs below the least distance slide along each other as far as the step goes, whatever the round-off of their distance.
+#[test]
+fn pairs_slide_in_single_precision() {
+    let Some(backend) = common::backend::<f32>() else { return };
+    let triangles = [[0, 1, 2], [3, 4, 5]];
+    let at = |height: f64| {
+        let corner = |[x, y]: [f64; 2], z| [x, y, z];
+        let flat = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]];
+        let above = flat.map(|[x, y]| corner([x + 0.05, y + 0.1], height));
+        [flat.map(|x| corner(x, 0.0)), above].concat()
+    };
+    let contact = ClothContact::new(&triangles, &[false; 6], &at(1.0), 4.0, 50.0).unwrap();
+    let mut contact = DeviceClothContact::new(&backend, &contact.kernel().unwrap()).unwrap();
+    let slide: Vec<[f64; 3]> = (0..6).map(|i| if i < 3 { [0.0; 3] } else { [0.15, -0.1, 0.0] }).collect();
+    for turn in 1..10 {
+        let (sine, cosine) = (0.3 * f64::from(turn)).sin_cos();
+        let turned = |all: &[[f64; 3]]| {
+            let about_x = |[x, y, z]: [f64; 3]| [x, cosine * y - sine * z, sine * y + cosine * z];
+            let about_z = |[x, y, z]: [f64; 3]| [cosine * x - sine * y, sine * x + cosine * y, z];
+            let all: Vec<f32> = all.iter().flat_map(|x| about_z(about_x(*x))).map(|x| x as f32).collect();
+            backend.vector(&all).unwrap()
+        };
+        let (x, d) = (turned(&at(0.35)), turned(&slide)); // the least distance is 0.4
+        let bound = contact.max_step(&x, &d).read();
+        assert!(bound >= 1.0 && !contact.grow().unwrap(), "turn {turn}: {bound}");
+    }
+}
