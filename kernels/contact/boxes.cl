@@ -1,5 +1,6 @@
 // Boxes of nodes and of parts, around a displacement if nodes move, and the side of cells. Cells have twice the mean extent of parts,
-// or a sixth of the largest, so that no part covers more than 8 of them along an axis.
+// or a sixth of the largest, so that no part covers more than 8 of them along an axis. A part much larger than the others thus makes
+// cells large: every query then compares the boxes of all parts in a cell, at worst of all parts.
 
 // The boxes of all nodes, grown by a margin.                            Host: SweptBounds::path
 __kernel void coarsen_contact_nodes(const uint nodes, const uint free, __global const REAL *positions, __global const REAL *held,
