@@ -28,13 +28,13 @@ use crate::{DeviceBackend, DeviceContacts, DeviceScalar, DeviceStream, DeviceVec
 const SLACK: f64 = 0.25;
 
 /// The share of this in which nodes count as inside: the rest is for round-off.
-const SURE: f64 = 0.99;
+const INSIDE: f64 = 0.99;
 
 /// A line search may lengthen a step up to this α.
 const LONGEST: f64 = 16.0;
 
 /// The first capacities: entries of cells for each part, candidates for each query, and pairs that are near.
-const FIRST: [usize; 3] = [8, 16, 64];
+const CAPACITIES: [usize; 3] = [8, 16, 64];
 
 /// The largest capacity. A count that kernels cannot represent is the largest index, which is above it.
 const LIMIT: usize = i32::MAX as usize;
@@ -117,7 +117,7 @@ impl<V: Real> DeviceClothContact<V> {
     /// and [`Error::Device`] of the backend.
     pub fn new<S>(backend: &DeviceBackend<V, S>, of: &SurfaceKernel) -> Result<Self, Error> {
         let surface = Surface::new(backend, of)?;
-        let [cells, pairs, near] = FIRST;
+        let [cells, pairs, near] = CAPACITIES;
         let (cells, pairs) = (cells * surface.parts(), pairs * surface.queries());
         let search = Search::new(&surface, [cells, pairs])?;
         let (pair, friction) = (of.pair.clone(), of.friction.clone());
@@ -210,7 +210,7 @@ impl<V: Real> DeviceClothContact<V> {
     /// along d. At least 1 without an impact before, and at most 16; NaN if pairs are missing. Does not synchronise.
     pub fn max_step(&mut self, x: &DeviceVector<V>, d: &DeviceVector<V>) -> DeviceScalar<V> {
         self.search(x, Some(d));
-        let slack = V::from_f64(SURE * SLACK) * self.surface.thickness;
+        let slack = V::from_f64(INSIDE * SLACK) * self.surface.thickness;
         self.bound.of(&self.surface, &self.search, [x, d], [slack, V::from_f64(LONGEST)])
     }
 
@@ -233,7 +233,7 @@ impl<V: Real> DeviceClothContact<V> {
     }
 
     /// Replaces the lists that are shorter than these counts, all or none.
-    fn enlarge(&mut self, [cells, pairs, near, left]: [usize; 4]) -> Result<bool, Error> {
+    fn enlarge(&mut self, [cells, pairs, near, outside]: [usize; 4]) -> Result<bool, Error> {
         let Self { pair, friction, surface, search, bound, near: touches } = self;
         let cells = longer("entries of the cells of a search for contact", cells, search.cells)?;
         let pairs = longer("candidates of contact", pairs, search.pairs)?;
@@ -245,15 +245,15 @@ impl<V: Real> DeviceClothContact<V> {
         let lists =
             evaluates.then(|| Near::new(surface, (&*pair, friction.as_ref()), capacity)).transpose()?;
         if searches {
-            surface.backend.queue().fill_list(&surface.lost, 1, 1);
+            surface.backend.queue().fill_list(&surface.missing, 1, 1);
         }
         found.into_iter().for_each(|found| *search = found);
         bounds.into_iter().for_each(|bounds| *bound = bounds);
         lists.into_iter().for_each(|lists| *touches = lists);
         let grows = searches || evaluates;
-        if left > 0 && !grows {
+        if outside > 0 && !grows {
             let (name, range) = ("nodes outside of the last search", "0; call `search` or `max_step` before");
-            return Err(Error::Parameter { name, value: left as f64, range });
+            return Err(Error::Parameter { name, value: outside as f64, range });
         }
         Ok(grows)
     }
@@ -265,11 +265,11 @@ impl<V: Real> DeviceClothContact<V> {
     /// [`Error::Parameter`] if some are missing, since positions are not finite or lists are to [grow](Self::grow);
     /// [`Error::Device`] of the backend.
     pub fn candidates(&self) -> Result<Vec<[u32; 2]>, Error> {
-        let (mut lost, mut starts) = ([0], vec![0; self.surface.queries() + 1]);
+        let (mut missing, mut starts) = ([0], vec![0; self.surface.queries() + 1]);
         let mut queue = self.surface.backend.queue();
-        queue.read_list(&self.surface.lost, &mut lost)?;
-        if lost != [0] {
-            let (name, range) = ("the flag of lost candidates", "0; call `grow`, and search again");
+        queue.read_list(&self.surface.missing, &mut missing)?;
+        if missing != [0] {
+            let (name, range) = ("the flag of missing candidates", "0; call `grow`, and search again");
             return Err(Error::Parameter { name, value: 1.0, range });
         }
         queue.read_list(&self.search.starts, &mut starts)?;

@@ -46,9 +46,9 @@ pub(super) struct Surface<V: Real> {
     pub(super) thickness: V,
     pub(super) min_distance: V,
     /// Whether pairs are missing; all are before the first search.
-    pub(super) lost: Buffer,
+    pub(super) missing: Buffer,
     /// Whether a node has left its box, and whether its position is not finite.
-    pub(super) left: Buffer,
+    pub(super) outside: Buffer,
     /// The largest counts since they were read, and whether a node had left its box.
     pub(super) status: Buffer,
 }
@@ -117,7 +117,7 @@ impl<V: Real> Surface<V> {
         let (rest, held) = (upload(&rest)?, upload(&held)?);
         let mut list = |host: &[u32]| queue.list(host);
         let (vertex, corners) = (list(&of.vertices)?, list(&corners)?);
-        let (lost, left, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 4])?);
+        let (missing, outside, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 4])?);
         drop(queue);
         Ok(Self {
             backend: backend.plain(),
@@ -133,8 +133,8 @@ impl<V: Real> Surface<V> {
             held,
             thickness: V::from_f64(of.thickness),
             min_distance: V::from_f64(of.min_distance),
-            lost,
-            left,
+            missing,
+            outside,
             status,
         })
     }

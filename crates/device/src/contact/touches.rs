@@ -64,21 +64,21 @@ impl<V: Real> Touches<V> {
         let half = Arg::Number(V::from_f64(0.5) * surface.thickness);
         let [x, held, boxes, starts, pairs] =
             [&x.memory, &surface.held, &search.boxes, &search.starts, &search.found].map(Arg::Memory);
-        let [lost, left, status, rest] =
-            [&surface.lost, &surface.left, &surface.status, &surface.rest].map(Arg::Memory);
+        let [missing, outside, status, rest] =
+            [&surface.missing, &surface.outside, &surface.status, &surface.rest].map(Arg::Memory);
         let [before, elements, data, blocks, keys] =
             [&search.before, &self.elements.elements, &self.elements.data, stream.list(), &self.sorting.keys]
                 .map(Arg::Memory);
         let (own, thickness) = (surface.args(), Arg::Number(surface.thickness));
         let [numbers, first] = [self.numbers, first].map(Arg::Count);
         let mut queue = surface.backend.queue();
-        queue.fill_list(&surface.left, 2, 0);
-        let args = [free, x, boxes, half, left];
+        queue.fill_list(&surface.outside, 2, 0);
+        let args = [free, x, boxes, half, outside];
         queue.launch(surface.step(Step::Inside), Items::Entries(surface.free), &args);
-        let args = [&[candidates][..], &own, &[x, held, starts, pairs, thickness, lost, before]].concat();
+        let args = [&[candidates][..], &own, &[x, held, starts, pairs, thickness, missing, before]].concat();
         queue.launch(surface.step(Step::Near), Items::Entries(search.pairs), &args);
         search.sorting.scan(&mut queue, &search.before, search.pairs);
-        let tail = [rest, candidates, pairs, before, lost, left, status, elements, data, blocks, keys];
+        let tail = [rest, candidates, pairs, before, missing, outside, status, elements, data, blocks, keys];
         let args = [&[capacity, numbers, first][..], &own, &tail].concat();
         queue.launch(surface.step(Step::Touches), Items::Entries(self.capacity), &args);
     }
