@@ -1,6 +1,6 @@
 // Prefix sums of a list, and a stable sort by digits, both without atomic operations: every item counts its
-// own entries, counts are summed, and the sums give every item the positions of its entries. Build options
-// define
+// own entries, counts are summed, and the sums give every item the positions of its entries. Sums above UINT_MAX
+// are UINT_MAX, so that a total that no index holds exceeds every capacity. Build options define
 //   CHUNK  the number of entries per item
 
 // sums[k] = the sum of chunk k                                          Host: morton::sort
@@ -10,7 +10,7 @@ __kernel void coarsen_scan_sums(const uint count, __global const uint *list, __g
         return;
     uint sum = 0;
     for (uint i = begin; i < min(count, begin + CHUNK); i++)
-        sum += list[i];
+        sum = add_sat(sum, list[i]);
     sums[k] = sum;
 }
 
@@ -21,16 +21,16 @@ void coarsen_scan_group(const uint count, __global uint *sums) {
     const uint t = get_local_id(0), each = (count + 63) / 64, begin = min(count, t * each), end = min(count, begin + each);
     uint sum = 0;
     for (uint i = begin; i < end; i++)
-        sum += sums[i];
+        sum = add_sat(sum, sums[i]);
     shared[t] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint before = 0;
     for (uint i = 0; i < t; i++)
-        before += shared[i];
+        before = add_sat(before, shared[i]);
     for (uint i = begin; i < end; i++) {
         const uint v = sums[i];
         sums[i] = before;
-        before += v;
+        before = add_sat(before, v);
     }
     if (t == 63)
         sums[count] = before;
@@ -45,7 +45,7 @@ __kernel void coarsen_scan_entries(const uint count, __global const uint *sums, 
     for (uint i = begin; i < min(count, begin + CHUNK); i++) {
         const uint v = list[i];
         list[i] = before;
-        before += v;
+        before = add_sat(before, v);
     }
     if (begin + CHUNK >= count)
         list[count] = before;

@@ -1,7 +1,8 @@
 // The largest step along a displacement before any pair touches.
 
 // A time until `last` before which a pair of nodes at x may move along p; infinity if it may move until `last`. Host: advance::impact_before
-REAL coarsen_time_of_impact(const bool edges, REAL (*x)[3], REAL (*p)[3], const REAL min_distance, const REAL clear, const REAL last);
+REAL coarsen_time_of_impact(const bool edges, REAL (*x)[3], REAL (*p)[3], const REAL min_distance, const REAL clear,
+                            const REAL last);
 
 // The time until which all nodes stay in their boxes: at least 1, at most `longest`; by one group. Host: SweptBounds::covered
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
@@ -24,12 +25,12 @@ void coarsen_contact_last(const uint free, __global const REAL *along, const REA
 __kernel void coarsen_contact_bounds(const uint capacity, SURFACE, __global const REAL *positions, __global const REAL *held,
                                      __global const REAL *along, __global const uint *starts, __global const uint *pairs,
                                      const REAL min_distance, const REAL clear, __global const REAL *last,
-                                     __global const uint *lost, __global REAL *bounds) {
+                                     __global const uint *missing, __global REAL *bounds) {
     const uint k = get_global_id(0);
     if (k >= capacity)
         return;
     bounds[k] = INFINITY;
-    if (k >= starts[QUERIES] || lost[0])
+    if (k >= starts[QUERIES] || missing[0])
         return;
     uint node[4];
     REAL x[4][3], p[4][3];
@@ -50,7 +51,7 @@ __kernel void coarsen_contact_bounds(const uint capacity, SURFACE, __global cons
 
 // The least bound, not above `last`; NaN if pairs are missing. By one group. Host: sweep::first_impact
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_contact_least(const uint n, __global const REAL *bounds, __global const REAL *last, __global const uint *lost,
+void coarsen_contact_least(const uint n, __global const REAL *bounds, __global const REAL *last, __global const uint *missing,
                            __global SUM *partial) {
     __local SUM shared[WIDTH];
     const uint item = get_local_id(0);
@@ -64,5 +65,5 @@ void coarsen_contact_least(const uint n, __global const REAL *bounds, __global c
             shared[item] = fmin(shared[item], shared[item + half_width]);
     }
     if (item == 0)
-        partial[0] = lost[0] ? NAN : shared[0];
+        partial[0] = missing[0] ? NAN : shared[0];
 }

@@ -1,10 +1,11 @@
 // Boxes of nodes and of parts, around a displacement if nodes move, and the side of cells. Cells have twice the mean extent of parts,
-// or a sixth of the largest, so that no part covers more than 8 of them along an axis.
+// or a sixth of the largest, so that no part covers more than 8 of them along an axis. A part much larger than the others thus makes
+// cells large: every query then compares the boxes of all parts in a cell, at worst of all parts.
 
 // The boxes of all nodes, grown by a margin.                            Host: SweptBounds::path
 __kernel void coarsen_contact_nodes(const uint nodes, const uint free, __global const REAL *positions, __global const REAL *held,
                                     __global const REAL *along, const uint moves, const REAL margin, __global REAL *boxes,
-                                    __global uint *lost) {
+                                    __global uint *missing) {
     const uint i = get_global_id(0);
     if (i >= nodes)
         return;
@@ -15,7 +16,7 @@ __kernel void coarsen_contact_nodes(const uint nodes, const uint free, __global 
         boxes[6 * (size_t)i + k] = fmin(from[k], to) - margin;
         boxes[6 * (size_t)i + 3 + k] = fmax(from[k], to) + margin;
         if (!isfinite(from[k]) || !isfinite(to))
-            lost[0] = 1;
+            missing[0] = 1;
     }
 }
 

@@ -31,25 +31,25 @@ uint coarsen_bucket(const int i, const int j, const int k, const uint shift) {
 
 // The number of cells of each part.                                     Host: SpatialHash::count_cells
 __kernel void coarsen_contact_count_cells(const uint nodes, const uint parts, __global const REAL *boxes,
-                                          __global const REAL *inverse, __global const uint *lost, __global uint *counts) {
+                                          __global const REAL *inverse, __global const uint *missing, __global uint *counts) {
     const uint p = get_global_id(0);
     if (p >= parts)
         return;
     const coarsen_cells cells = coarsen_cells_of(boxes + 6 * ((size_t)nodes + p), *inverse);
-    counts[p] = lost[0] ? 0 : CELLS(cells, 0) * CELLS(cells, 1) * CELLS(cells, 2);
+    counts[p] = missing[0] ? 0 : CELLS(cells, 0) * CELLS(cells, 1) * CELLS(cells, 2);
 }
 
 // The part and the key of every entry; entries beyond the last come after all buckets. Host: SpatialHash::sort
 __kernel void coarsen_contact_cells(const uint capacity, const uint nodes, const uint triangles, const uint parts, const uint shift,
                                     __global const REAL *boxes, __global const REAL *inverse, __global const uint *starts,
-                                    __global uint *owners, __global ulong *keys, __global uint *lost, __global uint *status) {
+                                    __global uint *owners, __global ulong *keys, __global uint *missing, __global uint *status) {
     const uint k = get_global_id(0), total = starts[parts];
     if (k >= capacity)
         return;
     if (k == 0) {
         status[0] = max(status[0], total);
         if (total > capacity)
-            lost[0] = 1;
+            missing[0] = 1;
     }
     keys[k] = (ulong)2 << (32 - shift);
     if (k >= total)

@@ -73,18 +73,18 @@ void coarsen_sort_parts(const uint n, __global uint *pairs) {
 }
 
 //                                                                       Host: BroadPhase::search
-__kernel void coarsen_contact_count_pairs(SURFACE, GRID, __global const uint *lost, __global uint *counts) {
+__kernel void coarsen_contact_count_pairs(SURFACE, GRID, __global const uint *missing, __global uint *counts) {
     const uint q = get_global_id(0);
     if (q >= QUERIES)
         return;
-    counts[q] = lost[0] ? 0
+    counts[q] = missing[0] ? 0
                         : coarsen_query(nodes, free, vertices, triangles, edges, vertex, corners, shift, boxes, inverse, order,
                                         owners, begins, q, 0);
 }
 
 //                                                                       Host: BroadPhase::search
 __kernel void coarsen_contact_pairs(const uint capacity, SURFACE, GRID, __global const uint *starts, __global uint *pairs,
-                                    __global uint *lost, __global uint *status) {
+                                    __global uint *missing, __global uint *status) {
     const uint q = get_global_id(0);
     if (q >= QUERIES)
         return;
@@ -92,7 +92,7 @@ __kernel void coarsen_contact_pairs(const uint capacity, SURFACE, GRID, __global
     if (q == 0) {
         status[1] = max(status[1], total);
         if (total > capacity)
-            lost[0] = 1;
+            missing[0] = 1;
     }
     if (total > capacity || starts[q] == starts[q + 1])
         return;

@@ -5,8 +5,8 @@
 //   corners          three nodes for each triangle, then two for each edge
 //   boxes[6 k ..]    the lowest and the highest coordinates of node k, or, from `nodes` on, of a part
 //   pairs[2 k ..]    a query and a part whose boxes overlap: a vertex and a triangle, or two edges
-//   lost[0]          whether pairs are missing: a position is not finite, or a list is too small
-//   left[0]          whether a node has left its box; left[1] whether its position is not finite
+//   missing[0]       whether pairs are missing: a position is not finite, or a list is too small
+//   outside[0]       whether a node has left its box; outside[1] whether its position is not finite
 //   status[0 .. 2]   the most entries of cells, pairs and touches that were found since the host has read them
 //   status[3]        whether a node had left its box in an evaluation since then
 // Items that write the same number are not ordered.

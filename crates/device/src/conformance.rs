@@ -12,6 +12,7 @@ use coarsen_sparse::Bsr;
 use crate::driver::Type;
 use crate::program::{Kernel, Module};
 use crate::queue::{Arg, Items};
+use crate::sort::Sorting;
 use crate::{Device, DeviceBackend};
 
 /// Makes backends on a device that supports `f32`, and panics if the contract of [`Driver`](crate::Driver) is violated.
@@ -23,6 +24,7 @@ pub fn check(device: &Device) -> Error {
     launches_of_other_types_panic(device);
     lengths_that_differ_are_refused(device);
     short_lists_are_padded(device);
+    prefix_sums_saturate(device);
     if device.double {
         groups_of_a_product_follow_its_values(device);
     }
@@ -187,5 +189,22 @@ fn groups_of_a_product_follow_its_values(device: &Device) {
         let dot = a.apply_dot(&x, &mut y);
         let expected = 13_000.0 * block as f64;
         assert_eq!([dot.value.read(), dot.magnitude.read(), x.dot(&y).read()], [expected; 3]);
+    }
+}
+
+/// Prefix sums above the largest index are the largest index, wherever in a list they exceed it.
+fn prefix_sums_saturate(device: &Device) {
+    let backend = backend::<f32>(device);
+    for (count, at) in [(3, 1), (70, 40), (5000, 0), (5000, 4998)] {
+        let mut list = vec![1; count + 1];
+        (list[at], list[at + 1]) = (u32::MAX - 5, u32::MAX - 7);
+        let before = |k: usize| list[..k].iter().fold(0, |sum: u32, n| sum.saturating_add(*n));
+        let expected: Vec<u32> = (0..=count).map(before).collect();
+        let sorting = Sorting::new(&backend, 1, 1, count).expect("a scan");
+        let (mut queue, mut found) = (backend.queue(), vec![0; count + 1]);
+        let memory = queue.list(&list).expect("a list");
+        sorting.scan(&mut queue, &memory, count);
+        queue.read_list(&memory, &mut found).expect("the sums");
+        assert_eq!(found, expected, "{count} entries, large from {at} on");
     }
 }

@@ -119,7 +119,7 @@ impl<V: Real> DeviceImplicitEuler<V> {
         })
     }
 
-    /// Adds the energy of a surface of triangles that touch.
+    /// Adds the energy of a surface of triangles that touch, whose held nodes do not move.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of free nodes, and those of [`DeviceClothContact::new`].

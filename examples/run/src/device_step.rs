@@ -105,6 +105,11 @@ pub struct DeviceSteps {
     frame: Option<usize>,
 }
 
+/// The smaller bound of a step; 0 if the second is NaN, since pairs of triangles are missing.
+fn least(bound: f64, own: f64) -> f64 {
+    if own.is_nan() { 0.0 } else { bound.min(own) }
+}
+
 /// The device of a backend, and the energies of a scene for it. `None` for a backend that is no device in `f64`, and if
 /// `energies` gives a reason, which is printed once: the host then computes the steps.
 pub fn device_of<T>(
@@ -181,24 +186,23 @@ impl DeviceSteps {
     fn grow(&mut self) -> Result<bool, DescentError> {
         let Some(contact) = self.f.objective.contact() else { return Ok(false) };
         let grows = contact.grow()?;
-        if grows {
-            self.resize()?;
-        }
-        Ok(grows)
+        Ok(self.resize()? || grows)
     }
 
-    /// Allocates the blocks of contact, and builds the preconditioner for as many.
-    fn resize(&mut self) -> Result<(), DescentError> {
-        let (Some(contact), Some(system)) = (self.f.objective.contact(), &self.system) else { return Ok(()) };
-        let contacts = contact.blocks();
-        if contacts > self.schwarz.contacts {
-            self.schwarz.contacts = contacts;
-            let nodes = system.matrix.pattern().rows();
-            let built = self.schwarz.build(system.system(), &self.backend);
-            self.f.inverse = built.map_err(DescentError::linearize)?;
-            self.f.hessian.contact = Some(DeviceContacts::new(&self.backend, nodes, 3, contacts)?);
+    /// Allocates the blocks of contact and builds the preconditioner for as many, unless there are enough. Returns whether it has.
+    fn resize(&mut self) -> Result<bool, DescentError> {
+        let (Some(contact), Some(system)) = (self.f.objective.contact(), &self.system) else {
+            return Ok(false);
+        };
+        let schwarz = DeviceSchwarz { contacts: contact.blocks(), ..self.schwarz };
+        if schwarz.contacts <= self.schwarz.contacts {
+            return Ok(false);
         }
-        Ok(())
+        let nodes = system.matrix.pattern().rows();
+        let blocks = DeviceContacts::new(&self.backend, nodes, 3, schwarz.contacts)?;
+        let inverse = schwarz.build(system.system(), &self.backend).map_err(DescentError::linearize)?;
+        (self.schwarz, self.f.inverse, self.f.hessian.contact) = (schwarz, inverse, Some(blocks));
+        Ok(true)
     }
 
     /// Whether the state on the device is that of a frame.
@@ -243,13 +247,14 @@ impl DeviceSteps {
     fn descend(&mut self, acceleration: [f64; 3], bound: f64) -> Result<DescentReport<f64>, DescentError> {
         let Self { f, newton, descent, next, .. } = self;
         f.objective.begin(acceleration);
-        let bound = f.objective.max_start(next).map_or(bound, |own| bound.min(own.read()));
+        let bound = f.objective.max_start(next).map_or(bound, |own| least(bound, own.read()));
         f.objective.predict(0.0, next);
         let before = bound.is_finite().then(|| f.objective.value(next).value);
         f.objective.predict(bound.clamp(0.0, 1.0), next);
         if let Some(before) = before {
             let [before, after] = DeviceVector::wait_for([&before, &f.objective.value(next).value]);
-            if after > before {
+            let descends = after <= before; // not where one is NaN
+            if !descends {
                 f.objective.predict(0.0, next);
             }
         }
@@ -287,5 +292,17 @@ impl DeviceSteps {
     pub fn end(&mut self, frame: Option<usize>) {
         self.f.objective.end(&self.next);
         self.frame = frame;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bound that is not known allows no displacement.
+    #[test]
+    fn unknown_bounds_are_zero() {
+        assert_eq!([least(f64::INFINITY, f64::NAN), least(0.5, f64::NAN)], [0.0; 2]);
+        assert_eq!([least(f64::INFINITY, 0.25), least(0.25, f64::INFINITY)], [0.25; 2]);
     }
 }

@@ -1,9 +1,9 @@
 // Continuous detection of one pair by additive conservative advancement.
 
-#define LEFT 0.1 // of the first distance above the one that is kept, where a step ends
+#define SHARE 0.1 // of the first distance above the one that is kept, where a step ends
 #define BOLD 0.9 // the share of a bound that is taken at once
 #define KEPT 0.9 // the share of their distance that pairs near the least distance keep
-#define LOST 1e-9 // the share that they may lose by round-off
+#define LOST fmax((REAL)1e-9, 8 * (REAL)EPSILON) // the share that they may lose by round-off
 #define MOST 10000
 
 //                                                                       Host: distance::gap
@@ -37,11 +37,11 @@ REAL coarsen_distance_at(const bool edges, REAL (*x)[3], REAL (*p)[3], const REA
 REAL coarsen_advance(const bool edges, REAL (*x)[3], REAL (*p)[3], const REAL speed, const REAL distance, const REAL min_distance,
                      const REAL least, const bool strict, const REAL last) {
     const REAL start = distance - min_distance;
-    if (start > speed * last || (!strict && (REAL)(1 - LEFT) * start > speed * last))
+    if (start > speed * last || (!strict && (REAL)(1 - SHARE) * start > speed * last))
         return INFINITY;
     if (!isfinite(start) || isnan(speed) || start <= 0)
         return 0;
-    REAL t = 0, advance = (REAL)(1 - LEFT) * start / speed;
+    REAL t = 0, advance = (REAL)(1 - SHARE) * start / speed;
     for (uint step = 0; step < MOST; step++) {
         const REAL next = fmin(t + advance, last), ahead = coarsen_distance_at(edges, x, p, next);
         if (ahead < least && (strict || t > 0))
@@ -57,7 +57,8 @@ REAL coarsen_advance(const bool edges, REAL (*x)[3], REAL (*p)[3], const REAL sp
 }
 
 // A time until `last` before which a pair may move; infinity if it may move until `last`. Host: advance::impact_before
-REAL coarsen_time_of_impact(const bool edges, REAL (*x)[3], REAL (*p)[3], const REAL min_distance, const REAL clear, const REAL last) {
+REAL coarsen_time_of_impact(const bool edges, REAL (*x)[3], REAL (*p)[3], const REAL min_distance, const REAL clear,
+                            const REAL last) {
     REAL own[4][3], most[2] = {0, 0};
     for (uint k = 0; k < 3; k++) {
         const REAL mean = (REAL)0.25 * (p[0][k] + p[1][k] + p[2][k] + p[3][k]);
@@ -72,11 +73,11 @@ REAL coarsen_time_of_impact(const bool edges, REAL (*x)[3], REAL (*p)[3], const 
     if (coarsen_beyond(edges, x, min_distance + speed * last))
         return INFINITY;
     const REAL distance = coarsen_distance_at(edges, x, own, 0), low = (REAL)KEPT * distance;
-    const REAL least = fmin(min_distance + (REAL)LEFT * (distance - min_distance), clear);
+    const REAL least = fmin(min_distance + (REAL)SHARE * (distance - min_distance), clear);
     const REAL first = coarsen_advance(edges, x, own, speed, distance, min_distance, least, false, last);
     if (!(first < INFINITY && low < min_distance))
         return first;
-    const REAL kept = (REAL)(1 - LOST) * fmin(min_distance, distance);
+    const REAL kept = (1 - LOST) * fmin(min_distance, distance);
     const REAL other = coarsen_advance(edges, x, own, speed, distance, low, kept, true, last);
     return fmax(first, other);
 }

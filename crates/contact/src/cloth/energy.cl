@@ -52,5 +52,6 @@ void coarsen_element_hessian(__global const REAL *data, __global const REAL *com
     const REAL k = touch.potential[2] * touch.share;
     for (uint row = 0; row < 12; row++)
         for (uint column = 0; column < 12; column++)
-            h[row][column] = touch.gap.weights[row / 3] * touch.gap.weights[column / 3] * (k * touch.normal[row % 3] * touch.normal[column % 3]);
+            h[row][column] = touch.gap.weights[row / 3] * touch.gap.weights[column / 3] *
+                             (k * touch.normal[row % 3] * touch.normal[column % 3]);
 }

@@ -33,16 +33,16 @@ impl Bound {
         let [bound] = DeviceScalar::results(&surface.backend);
         let [x, held, d, starts, pairs] =
             [&x.memory, &surface.held, &d.memory, &search.starts, &search.found].map(Arg::Memory);
-        let [last, lost, each] = [&self.last, &surface.lost, &self.each].map(Arg::Memory);
+        let [last, missing, each] = [&self.last, &surface.missing, &self.each].map(Arg::Memory);
         let [count, free] = [search.pairs, surface.free].map(Arg::Count);
         let (kept, clear) = (Arg::Number(surface.min_distance), Arg::Number(surface.thickness));
         let mut queue = surface.backend.queue();
         let args = [free, d, Arg::Number(slack), Arg::Number(longest), last];
         queue.launch(surface.step(Step::Last), Items::Shaped(1, 64), &args);
-        let tail = [x, held, d, starts, pairs, kept, clear, last, lost, each];
+        let tail = [x, held, d, starts, pairs, kept, clear, last, missing, each];
         let args = [&[count][..], &surface.args(), &tail].concat();
         queue.launch(surface.step(Step::Bounds), Items::Entries(search.pairs), &args);
-        let (args, out) = ([count, each, last, lost, Arg::Partial], [bound.slot()]);
+        let (args, out) = ([count, each, last, missing, Arg::Partial], [bound.slot()]);
         queue.reduce(surface.step(Step::Least), 1, &args, &out); // one group
         drop(queue);
         bound

@@ -21,7 +21,7 @@ use crate::sort::Sorting;
 /// The buffers of a search.
 pub(super) struct Search {
     /// The largest number of entries of cells, and of pairs.
-    cells: usize,
+    pub(super) cells: usize,
     pub(super) pairs: usize,
     /// 32 minus the binary logarithm of the number of buckets.
     shift: u32,
@@ -30,11 +30,13 @@ pub(super) struct Search {
     /// The entries before each part.
     entries: Buffer,
     owners: Buffer,
-    sorting: Sorting,
+    pub(super) sorting: Sorting,
     begins: Buffer,
     /// The pairs before each query.
     pub(super) starts: Buffer,
     pub(super) found: Buffer,
+    /// The pairs that are near before each pair.
+    pub(super) before: Buffer,
 }
 
 impl Search {
@@ -44,7 +46,7 @@ impl Search {
         let shift = 32 - buckets.ilog2().min(31);
         let keyed = 2 << (32 - shift);
         let bits = (usize::BITS - usize::leading_zeros(keyed)) as usize;
-        let sorting = Sorting::new(&surface.backend, cells, bits, parts.max(queries))?;
+        let sorting = Sorting::new(&surface.backend, cells, bits, parts.max(queries).max(pairs))?;
         let mut queue = surface.backend.queue();
         let boxes = 6 * (surface.nodes + parts) * size_of::<V>();
         let boxes = queue.allocate(Type::of::<V>(), boxes, None)?;
@@ -62,6 +64,7 @@ impl Search {
             begins: list(keyed + 1)?,
             starts: list(queries + 1)?,
             found: list(2 * pairs)?,
+            before: list(pairs + 1)?,
         })
     }
 
@@ -73,8 +76,9 @@ impl Search {
         along: Option<&DeviceVector<V>>,
         margin: V,
     ) {
-        let Self { cells, pairs, shift, boxes, inverse, entries, owners, sorting, begins, starts, found } =
-            self;
+        let Self {
+            cells, pairs, shift, boxes, inverse, entries, owners, sorting, begins, starts, found, ..
+        } = self;
         let (parts, queries) = (surface.parts(), surface.queries());
         let moves = Arg::Index(u32::from(along.is_some()));
         let along = &along.unwrap_or(x).memory;
@@ -85,32 +89,32 @@ impl Search {
             [&x.memory, &surface.held, along, boxes, inverse].map(Arg::Memory);
         let [counts, owners, keys, order] =
             [entries, owners, &sorting.keys, sorting.order()].map(Arg::Memory);
-        let [begins_arg, starts_arg, found, lost, status] =
-            [begins, starts, found, &surface.lost, &surface.status].map(Arg::Memory);
+        let [begins_arg, starts_arg, found, missing, status] =
+            [begins, starts, found, &surface.missing, &surface.status].map(Arg::Memory);
         let (shift, own) = (Arg::Index(*shift), surface.args());
         let grid = [shift, boxes, inverse, order, owners, begins_arg];
         let mut queue = surface.backend.queue();
-        queue.fill_list(&surface.lost, 1, 0);
+        queue.fill_list(&surface.missing, 1, 0);
         let launch = |queue: &mut Queue<V>, step, items, args: &[Arg<'_, V>]| {
             queue.launch(surface.step(step), items, args);
         };
-        let args = [nodes, free, x, held, along, moves, Arg::Number(margin), boxes, lost];
+        let args = [nodes, free, x, held, along, moves, Arg::Number(margin), boxes, missing];
         launch(&mut queue, Step::Nodes, Items::Entries(surface.nodes), &args);
         launch(&mut queue, Step::Parts, Items::Entries(parts), &[&own[..], &[boxes]].concat());
         launch(&mut queue, Step::Cell, Items::Shaped(1, 64), &[nodes, all, boxes, inverse]);
-        let args = [nodes, all, boxes, inverse, lost, counts];
+        let args = [nodes, all, boxes, inverse, missing, counts];
         launch(&mut queue, Step::CountCells, Items::Entries(parts), &args);
         sorting.scan(&mut queue, entries, parts);
         let args =
-            [capacity, nodes, triangles, all, shift, boxes, inverse, counts, owners, keys, lost, status];
+            [capacity, nodes, triangles, all, shift, boxes, inverse, counts, owners, keys, missing, status];
         launch(&mut queue, Step::Cells, Items::Entries(*cells), &args);
         sorting.sort(&mut queue);
         let args = [capacity, keyed_arg, order, keys, begins_arg];
         launch(&mut queue, Step::Buckets, Items::Entries(keyed + 1), &args);
-        let args = [&own[..], &grid, &[lost, starts_arg]].concat();
+        let args = [&own[..], &grid, &[missing, starts_arg]].concat();
         launch(&mut queue, Step::CountPairs, Items::Entries(queries), &args);
         sorting.scan(&mut queue, starts, queries);
-        let args = [&[most][..], &own, &grid, &[starts_arg, found, lost, status]].concat();
+        let args = [&[most][..], &own, &grid, &[starts_arg, found, missing, status]].concat();
         launch(&mut queue, Step::Pairs, Items::Entries(queries), &args);
     }
 }

@@ -5,6 +5,7 @@ use coarsen_elastic::SurfaceKernel;
 
 use crate::DeviceBackend;
 use crate::driver::Type;
+use crate::error::same_length;
 use crate::memory::{Buffer, bytes};
 use crate::program::{Entry, Module, kernels};
 use crate::queue::Arg;
@@ -45,23 +46,62 @@ pub(super) struct Surface<V: Real> {
     pub(super) thickness: V,
     pub(super) min_distance: V,
     /// Whether pairs are missing; all are before the first search.
-    pub(super) lost: Buffer,
+    pub(super) missing: Buffer,
     /// Whether a node has left its box, and whether its position is not finite.
-    pub(super) left: Buffer,
+    pub(super) outside: Buffer,
     /// The largest counts since they were read, and whether a node had left its box.
     pub(super) status: Buffer,
 }
 
+/// Checks that the lists of a surface fit, and that its numbers are finite.
+fn check<V: Real>(of: &SurfaceKernel) -> Result<(), Error> {
+    let SurfaceKernel { pair, friction, vertices, edges, triangles, rest, thickness, min_distance, .. } = of;
+    let shape = |what, expected, found| Err(Error::Shape { what, expected, found });
+    for (what, found) in [("triangles of a surface", triangles.len()), ("free nodes of a surface", pair.free)]
+    {
+        if found == 0 {
+            return shape(what, 1, 0);
+        }
+    }
+    let nodes = pair.free.saturating_add(pair.held.len());
+    let used = [&vertices[..], edges.as_flattened(), triangles.as_flattened()].map(|list| list.iter().max());
+    if let Some(&node) = used.into_iter().flatten().find(|node| **node as usize >= nodes) {
+        return shape("nodes of a surface", nodes, node as usize + 1);
+    }
+    same_length("edges of a surface at rest", edges.len(), rest.len())?;
+    if let Some(friction) = friction {
+        same_length("free nodes of friction", pair.free, friction.free)?;
+        same_length("held nodes of friction", pair.held.len(), friction.held.len())?;
+        if let Some(node) = pair.held.iter().zip(&friction.held).position(|(a, b)| a != b) {
+            let (name, range) = ("SurfaceKernel::friction, a held node", "where that of the pairs is");
+            return Err(Error::Parameter { name, value: node as f64, range });
+        }
+    }
+    for (what, numbers) in
+        [("held nodes of a surface", pair.held.as_flattened()), ("edges at rest", &rest[..])]
+    {
+        if let Some(index) = numbers.iter().position(|x| !V::from_f64(*x).is_finite()) {
+            return Err(Error::NotFinite { what, index });
+        }
+    }
+    let [thick, least] = [thickness, min_distance].map(|x| V::from_f64(*x));
+    if !(thick > V::zero() && thick.is_finite()) {
+        let (name, range) =
+            ("SurfaceKernel::thickness", "positive and finite in the precision of the backend");
+        return Err(Error::Parameter { name, value: *thickness, range });
+    }
+    if !(least >= V::zero() && least < thick) {
+        let (name, range) = ("SurfaceKernel::min_distance", "at least 0 and below the thickness");
+        return Err(Error::Parameter { name, value: *min_distance, range });
+    }
+    Ok(())
+}
+
 impl<V: Real> Surface<V> {
     pub(super) fn new<S>(backend: &DeviceBackend<V, S>, of: &SurfaceKernel) -> Result<Self, Error> {
+        check::<V>(of)?;
         let (free, nodes) = (of.pair.free, of.pair.free + of.pair.held.len());
         let corners = [of.triangles.as_flattened(), of.edges.as_flattened()].concat();
-        for node in of.vertices.iter().chain(&corners).map(|node| *node as usize) {
-            if node >= nodes {
-                let what = "nodes of a surface";
-                return Err(Error::Shape { what, expected: nodes, found: node + 1 });
-            }
-        }
         let limit = i32::MAX as usize;
         let (what, count) = ("parts of a surface", of.vertices.len() + of.edges.len() + of.triangles.len());
         if count.max(nodes) > limit {
@@ -77,7 +117,7 @@ impl<V: Real> Surface<V> {
         let (rest, held) = (upload(&rest)?, upload(&held)?);
         let mut list = |host: &[u32]| queue.list(host);
         let (vertex, corners) = (list(&of.vertices)?, list(&corners)?);
-        let (lost, left, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 4])?);
+        let (missing, outside, status) = (list(&[1])?, list(&[0; 2])?, list(&[0; 4])?);
         drop(queue);
         Ok(Self {
             backend: backend.plain(),
@@ -93,8 +133,8 @@ impl<V: Real> Surface<V> {
             held,
             thickness: V::from_f64(of.thickness),
             min_distance: V::from_f64(of.min_distance),
-            lost,
-            left,
+            missing,
+            outside,
             status,
         })
     }

@@ -11,8 +11,6 @@ use coarsen_elastic::ElementKernel;
 
 use super::search::Search;
 use super::surface::{Step, Surface};
-use crate::driver::Type;
-use crate::memory::Buffer;
 use crate::queue::{Arg, Items};
 use crate::sort::Sorting;
 use crate::{DeviceElements, DeviceStream, DeviceVector};
@@ -33,30 +31,25 @@ pub(super) struct Touches<V: Real> {
     pub(super) capacity: usize,
     /// The numbers of an element.
     numbers: usize,
-    /// The pairs that are near before each candidate.
-    before: Buffer,
     sorting: Sorting,
     pub(super) elements: DeviceElements<V>,
 }
 
 impl<V: Real> Touches<V> {
-    /// Allocates `capacity` elements, at least one, among `pairs` candidates.
+    /// Allocates `capacity` elements, at least one: one without a number, then elements without an energy.
     pub(super) fn new(
         surface: &Surface<V>,
         (kernel, numbers): (&ElementKernel, usize),
-        [capacity, pairs]: [usize; 2],
+        capacity: usize,
     ) -> Result<Self, Error> {
         let backend = &surface.backend;
-        let blank = ElementKernel {
-            elements: vec![0; CORNERS * capacity],
-            data: vec![0.0; numbers * capacity],
-            ..kernel.clone()
-        };
+        let mut data = vec![0.0; numbers * capacity];
+        data[..numbers].fill(f64::NAN);
+        let blank = ElementKernel { elements: vec![0; CORNERS * capacity], data, ..kernel.clone() };
         let elements = DeviceElements::new(backend, &blank)?.in_one_group();
         let bits = (usize::BITS - surface.free.leading_zeros()) as usize;
-        let sorting = Sorting::new(backend, CORNERS * capacity, bits, pairs)?;
-        let before = backend.queue().allocate(Type::Index, 4 * (pairs + 1), None)?;
-        Ok(Self { capacity, numbers, before, sorting, elements })
+        let sorting = Sorting::new(backend, CORNERS * capacity, bits, CORNERS * capacity)?;
+        Ok(Self { capacity, numbers, sorting, elements })
     }
 
     /// Lists the pairs that are near at x; their blocks are those of the stream from `first` on. Does not synchronise.
@@ -71,21 +64,21 @@ impl<V: Real> Touches<V> {
         let half = Arg::Number(V::from_f64(0.5) * surface.thickness);
         let [x, held, boxes, starts, pairs] =
             [&x.memory, &surface.held, &search.boxes, &search.starts, &search.found].map(Arg::Memory);
-        let [lost, left, status, rest] =
-            [&surface.lost, &surface.left, &surface.status, &surface.rest].map(Arg::Memory);
+        let [missing, outside, status, rest] =
+            [&surface.missing, &surface.outside, &surface.status, &surface.rest].map(Arg::Memory);
         let [before, elements, data, blocks, keys] =
-            [&self.before, &self.elements.elements, &self.elements.data, stream.list(), &self.sorting.keys]
+            [&search.before, &self.elements.elements, &self.elements.data, stream.list(), &self.sorting.keys]
                 .map(Arg::Memory);
         let (own, thickness) = (surface.args(), Arg::Number(surface.thickness));
         let [numbers, first] = [self.numbers, first].map(Arg::Count);
         let mut queue = surface.backend.queue();
-        queue.fill_list(&surface.left, 2, 0);
-        let args = [free, x, boxes, half, left];
+        queue.fill_list(&surface.outside, 2, 0);
+        let args = [free, x, boxes, half, outside];
         queue.launch(surface.step(Step::Inside), Items::Entries(surface.free), &args);
-        let args = [&[candidates][..], &own, &[x, held, starts, pairs, thickness, lost, before]].concat();
+        let args = [&[candidates][..], &own, &[x, held, starts, pairs, thickness, missing, before]].concat();
         queue.launch(surface.step(Step::Near), Items::Entries(search.pairs), &args);
-        self.sorting.scan(&mut queue, &self.before, search.pairs);
-        let tail = [rest, candidates, pairs, before, lost, left, status, elements, data, blocks, keys];
+        search.sorting.scan(&mut queue, &search.before, search.pairs);
+        let tail = [rest, candidates, pairs, before, missing, outside, status, elements, data, blocks, keys];
         let args = [&[capacity, numbers, first][..], &own, &tail].concat();
         queue.launch(surface.step(Step::Touches), Items::Entries(self.capacity), &args);
     }

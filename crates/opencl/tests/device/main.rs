@@ -7,6 +7,7 @@ mod common;
 mod assembly;
 mod border;
 mod cloth_contact;
+mod cloth_contact_limits;
 mod conformance;
 mod descent;
 mod driver;

@@ -4,6 +4,8 @@ use coarsen::opencl::Counters;
 
 use super::*;
 use crate::device_step::energies;
+use crate::state::State;
+use crate::step::Stepper;
 use crate::world::World;
 
 /// A sheet that hangs on two of its sides, without an obstacle.
@@ -12,6 +14,18 @@ const HANGS: &str = "[[body]]\nmesh = \"square\"\ncentre = [0.0, 1.0, 0.0]\naxes
 
 /// What a device computes.
 const ALONE: &str = "--solver mas --no-self-contact --air 0";
+
+/// The world of a command line.
+fn world(options: &Options) -> World {
+    let sheet = crate::scene::sheet(options).unwrap();
+    World::new(&Scene::new(&sheet, options).unwrap(), &sheet, options).unwrap()
+}
+
+/// Why the host computes the steps of a command line; empty if a device does.
+fn reason(options: &Options) -> String {
+    let World { fixed, forces } = world(options);
+    energies(&forces, &fixed, &options.method).err().unwrap_or_default()
+}
 
 /// A run on a device, and what it has counted.
 fn counted(folder: &Folder, words: &str) -> Option<(Vec<Row>, Counters)> {
@@ -141,6 +155,7 @@ fn triangles_touch_on_a_device() {
              --frames {frames}"
         );
         let Some((rows, _)) = counted(&device, &words) else { return };
+        assert_eq!(reason(&device.parse(&words).unwrap()), "", "{scene}");
         let on_host = cpu.run(&words).unwrap();
         let touches = rows.iter().position(|row| row.contacts > 0).unwrap();
         assert_eq!(on_host.iter().position(|row| row.contacts > 0), Some(touches), "{scene}");
@@ -149,9 +164,55 @@ fn triangles_touch_on_a_device() {
             assert!(gap < 1e-10 * 0.125, "{scene}, frame {frame} of {touches}: {gap:e}");
         }
         assert!(rows.iter().all(|row| row.penetrations == 0 && row.converged == row.steps), "{rows:?}");
+        assert!(rows[frames].work != 0.0, "{scene}: friction works, {rows:?}");
         check_balance(&rows, 1e-3);
         counted(&again, &words);
         assert_eq!(device.surface(frames), again.surface(frames), "{scene}");
+    }
+}
+
+/// While triangles touch, a frame whose lists of contact do not grow transfers the positions and the velocities, beside scalars, and
+/// the host waits for few of these: two for an iteration of Newton's method and one for each further trial of its line search, and
+/// five for a step.
+#[test]
+fn frames_in_contact_transfer_only_states() {
+    let Some(device) = opencl() else { return };
+    let AnyBackend::OpenCl(backend) = device.clone() else { unreachable!("a device was chosen") };
+    for scene in ["drop-horizontal", "drop-vertical"] {
+        let folder = Folder::new(&format!("device-transfers-{scene}"));
+        let words = format!(
+            "--scene {scene} --vertices 81 --solver mas --air 0 --dt 0.01 --fixed --iterations 4 --inner 64 --tolerance 0"
+        );
+        let options = folder.parse(&words).unwrap();
+        let (mut host, own) = (world(&options), world(&options));
+        let mut state = State::start(&own.fixed);
+        let mut stepper = Stepper::new(own, &state, &options.method, &device).unwrap();
+        let (mut compared, mut work) = (0, 0.0);
+        for frame in 1..=10 {
+            let before = backend.counters();
+            let row = stepper.frame(&mut state).unwrap();
+            let now = backend.counters();
+            let pairs = host.forces.first.second.detect(&state.x).unwrap().len();
+            println!(
+                "{scene} frame {frame} pairs {pairs} alloc {} large {} up {} sync {} steps {} outer {}",
+                now.allocations - before.allocations,
+                now.large - before.large,
+                now.uploads - before.uploads,
+                row.synchronisations,
+                row.steps,
+                row.outer
+            );
+            if frame > 1 && pairs > 0 && now.allocations == before.allocations {
+                let transfers = [now.large - before.large, now.uploads - before.uploads];
+                assert_eq!(transfers, [2, 0], "{scene}, frame {frame}");
+                let most = 3 * row.outer + 5 * row.steps + 4;
+                assert!(row.synchronisations <= most as u64, "{scene}, frame {frame}: {row:?}");
+                compared += 1;
+            }
+            assert!(pairs == 0 || state.work != work, "{scene}, frame {frame}: friction works");
+            work = state.work;
+        }
+        assert!(compared > 2, "{scene}: {compared}");
     }
 }
 
@@ -160,13 +221,7 @@ fn triangles_touch_on_a_device() {
 fn reasons_for_the_host_are_named() {
     let folder = Folder::new("device-reasons");
     let file = folder.write("hangs.toml", HANGS);
-    let reason = |words: &str| {
-        let options = folder.parse(words).unwrap();
-        let sheet = crate::scene::sheet(&options).unwrap();
-        let World { fixed, forces } =
-            World::new(&Scene::new(&sheet, &options).unwrap(), &sheet, &options).unwrap();
-        energies(&forces, &fixed, &options.method).err().unwrap_or_default()
-    };
+    let reason = |words: &str| reason(&folder.parse(words).unwrap());
     let alone = format!("--scene {file} {ALONE}");
     assert_eq!(reason(&alone), "");
     for (words, part) in [
