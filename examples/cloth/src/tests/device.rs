@@ -171,9 +171,8 @@ fn triangles_touch_on_a_device() {
     }
 }
 
-/// While triangles touch, a frame whose lists of contact do not grow transfers the positions and the velocities, beside scalars, and
-/// the host waits for few of these: two for an iteration of Newton's method and one for each further trial of its line search, and
-/// five for a step.
+/// While triangles touch, a frame whose lists of contact do not grow transfers the positions and the velocities, beside scalars. The
+/// host waits at most three times for an iteration of Newton's method with its line search, and five times more for a step.
 #[test]
 fn frames_in_contact_transfer_only_states() {
     let Some(device) = opencl() else { return };
@@ -193,15 +192,6 @@ fn frames_in_contact_transfer_only_states() {
             let row = stepper.frame(&mut state).unwrap();
             let now = backend.counters();
             let pairs = host.forces.first.second.detect(&state.x).unwrap().len();
-            println!(
-                "{scene} frame {frame} pairs {pairs} alloc {} large {} up {} sync {} steps {} outer {}",
-                now.allocations - before.allocations,
-                now.large - before.large,
-                now.uploads - before.uploads,
-                row.synchronisations,
-                row.steps,
-                row.outer
-            );
             if frame > 1 && pairs > 0 && now.allocations == before.allocations {
                 let transfers = [now.large - before.large, now.uploads - before.uploads];
                 assert_eq!(transfers, [2, 0], "{scene}, frame {frame}");
