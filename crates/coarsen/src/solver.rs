@@ -477,8 +477,8 @@ mod tests {
     use coarsen_backend::{Reused, Update};
     use coarsen_core::Preconditioner;
     use coarsen_problems::{Problem, poisson2d, random_vector};
-    use coarsen_sparse::Contacts;
     use coarsen_sparse::assembly::from_triplets;
+    use coarsen_sparse::{Contacts, Pattern};
 
     use super::*;
 
@@ -729,10 +729,10 @@ mod tests {
         let _ = solver.solve(&[1.0; 100], &mut [0.0; 100]).unwrap().converged().unwrap();
     }
 
-    /// A large matrix is multiplied in f32 only while its hierarchy is that of the last system.
+    /// A large matrix of blocks is multiplied in f32 only while its hierarchy is that of the last system.
     #[test]
     fn rounded_products_are_those_of_the_system() {
-        let mut a = Problem::parse("poisson2d:660", &Default::default()).unwrap().matrix;
+        let mut a = Problem::parse("cloth:150", &Default::default()).unwrap().matrix;
         let n = a.shape().0;
         let (b, mut iterations) = (random_vector(n, 1), Vec::new());
         let mut solver = Solver::new(&a).unwrap();
@@ -751,8 +751,11 @@ mod tests {
             );
             a.values_mut().iter_mut().for_each(|v| *v *= 4.0);
             if step == 2 {
-                let far = n as u32 - 1; // another pattern, so the preconditioner is built
-                a = &a + &from_triplets(n, n, &[(0, far, -1e-3), (far, 0, -1e-3)]).unwrap();
+                // another pattern, so the preconditioner is built
+                let (nodes, far) = (n / 3, n as u32 / 3 - 1);
+                let offsets = (0..=nodes).map(|i| usize::from(i > 0) + usize::from(i == nodes)).collect();
+                let corners = Arc::new(Pattern::new(nodes, offsets, vec![far, 0]).unwrap());
+                a = &a + &Bsr::new(corners, (3, 3), vec![0.0; 18]).unwrap();
             }
             solver.update(&a).unwrap();
         }

@@ -67,7 +67,7 @@ pub(crate) enum Precision {
     Auto,
     /// 64 bits throughout, also in the inverses of domains unless --mas-precision is given
     F64,
-    /// 64-bit matrix and vectors, 32-bit preconditioner; large matrices are multiplied in 32 bits, but residuals are of 64
+    /// 64-bit matrix and vectors, 32-bit preconditioner; large matrices of blocks are multiplied in 32 bits, but residuals are of 64
     Mixed,
     /// 32 bits throughout
     F32,
