@@ -26,6 +26,7 @@ typedef unsigned long ulong;
 #define convert_float(v) ((float)(v))
 #define convert_double(v) ((double)(v))
 #define clz(v) __clz((int)(v))
+#define add_sat(a, b) ((a) + min(~(a), (b))) /* of uint */
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
 #define UINT_MAX 0xffffffffu
