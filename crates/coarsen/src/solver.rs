@@ -49,8 +49,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// near-kernel are in the order of the matrix is not tested; [`by_component`](coarsen_sparse::NearKernel::by_component) does.
 ///
 /// *Use* for right-hand sides or matrices that follow each other. A solve that is large enough for several threads runs on a
-/// thread of the current pool, which it [enters](parallel::enter) once; [`solve_with`](Self::solve_with) alone enters
-/// it more often. *Memory* three copies of A (the given system, and two in [`Step`]), and the preconditioner or the factor.
+/// thread of the current pool, which it [enters](parallel::enter) once; a call with an observer enters it
+/// more often. *Memory* three copies of A (the given system, and two in [`Step`]), and the preconditioner or the factor.
 ///
 /// ```
 /// use coarsen::Solver;
